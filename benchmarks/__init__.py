@@ -1,0 +1,1 @@
+"""Side by side with other libraries, as ratios in one run: ``python -m benchmarks list``."""

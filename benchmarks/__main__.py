@@ -1,0 +1,61 @@
+"""python -m benchmarks nnls | hals-dense | hals-sparse | spa | memory | list."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from .cases import CASES
+
+
+def pair(text: str) -> tuple[str, str]:
+    """Read NAME=PATH."""
+    name, _, path = text.partition("=")
+    if not path:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=PATH")
+    return name, path
+
+
+def many(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
+    """Read a list with commas."""
+    return lambda text: [kind(item) for item in text.split(",")]
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("case", choices=[*CASES, "list"])
+    parser.add_argument("--size", choices=["small", "full"], default="full")
+    parser.add_argument("--repeat", type=int, default=3, help="interleaved repeats; the best is reported")
+    parser.add_argument("--peers", type=many(str), help="only these, by name or family")
+    parser.add_argument("--threads", type=int, default=2, help="the same budget for everybody")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--timeout", type=float, default=1200.0, help="seconds a contender and repeat")
+    parser.add_argument("--k", type=many(int), help="numbers of components")
+    parser.add_argument("--best", type=many(float), help="hals-dense: best known error of each k")
+    parser.add_argument("--slack", type=float, default=0.0, help="hals-sparse: target above sklearn's error")
+    parser.add_argument("--uniform", action="store_true", help="hals-sparse: a uniform random matrix")
+    another = "another interpreter for a peer (also BENCH_PYTHON_<NAME>)"
+    parser.add_argument("--python", type=pair, action="append", default=[], metavar="NAME=PATH", help=another)
+    options = parser.parse_args()
+    options.python = dict(options.python)
+    return options
+
+
+def main() -> None:
+    """Run one case, or list all with who takes part."""
+    options = parse()
+    if options.case == "list":
+        for case, module in CASES.items():
+            loaded = importlib.import_module(module)
+            print(f"{case}: {(loaded.__doc__ or '').splitlines()[0]}")
+            for name, contender in loaded.CONTENDERS.items():
+                print(f"    {name:18} {contender.note}")
+        return
+    importlib.import_module(CASES[options.case]).main(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+"""The cases by the name they have on the command line."""
+
+CASES = {
+    "nnls": "benchmarks.nnls",
+    "hals-dense": "benchmarks.hals_dense",
+    "hals-sparse": "benchmarks.hals_sparse",
+    "spa": "benchmarks.spa",
+    "memory": "benchmarks.memory",
+}

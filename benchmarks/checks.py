@@ -1,0 +1,40 @@
+"""How good an answer is, recomputed from the arrays by the same function for everybody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def _norms(X: Any) -> np.ndarray:
+    if sp.issparse(X):
+        return np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    return np.sqrt(np.einsum("ij,ij->i", X, X))
+
+
+def kkt_residual(X: Any, W: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """Violation of the optimality conditions of min |X_i - W_i H|, W_i >= 0, for every sample.
+
+    With the gradient g = W HHt - XHt: |g_ij| where W_ij > 0, max(0, -g_ij) where W_ij = 0, and a negative
+    weight as the change of the fit that it makes; each relative to |X_i| |H_j|.
+    """
+    W = np.asarray(W, dtype=np.float64)
+    HHt = H @ H.T
+    g = W @ HHt - X @ H.T
+    sizes = np.sqrt(np.diag(HHt))
+    scale = np.maximum(_norms(X)[:, None] * sizes, np.finfo(float).tiny)
+    violation = np.where(W > 0, np.abs(g), np.maximum(0.0, -g)) / scale
+    negative = np.maximum(0.0, -W) * np.diag(HHt) / scale
+    return np.maximum(violation, negative).max(axis=1, initial=0.0)
+
+
+def relative_error(X: Any, W: np.ndarray, H: np.ndarray) -> float:
+    """|X - WH| / |X|, expanded so that a sparse X stays sparse (errors here are far above rounding)."""
+    W, H = np.asarray(W, dtype=np.float64), np.asarray(H, dtype=np.float64)
+    if min(W.min(initial=0.0), H.min(initial=0.0)) < 0:
+        return float("nan")
+    total = float(X.data @ X.data) if sp.issparse(X) else float(np.vdot(X, X))
+    cross = float(np.vdot(X @ H.T, W))
+    return float(np.sqrt(max(total - 2.0 * cross + float(np.vdot(W.T @ W, H @ H.T)), 0.0) / total))

@@ -1,0 +1,1 @@
+"""Pure programs, one paper a file: generators of ``Progress``, driven by ``algorithms.loop.run``."""

@@ -1,0 +1,165 @@
+"""The frame of HALS, ANLS and MU: weights, then components, each updated on sufficient statistics.
+
+One pass a round: a block of rows updates its weights ``W`` for the components at hand and, while it is in cache,
+contributes to ``W' W`` and ``X' W``, which is all that the components' update needs.
+
+Extrapolation (Ang & Gillis 2019, "Accelerating NMF by extrapolation"): both factors move on beyond their update by
+``beta`` times the last step.  The pair that a round ends with is feasible and its objective is known exactly, so the
+round is kept only if the objective did not rise; otherwise the next round starts at the kept pair, without momentum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.algorithms.loop import Progress
+from partwise.linalg.nnls import Gram, decode_block
+from partwise.sources import MemorySource, RowSource, add, blocks
+from partwise.sources.protocol import Block
+
+Array = npt.NDArray[Any]
+# In place on W, for min 1/2 w G w' - b w' over w >= 0; returns the squared natural residual W came with.
+RowUpdate = Callable[[Array, Array, Array], float]
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Elastic-net penalties of one factor, already multiplied by the size that makes them independent of the data's.
+
+    The objective is ``1/2 |X - W H|^2 + m (l1_W |W|_1 + l2_W/2 |W|^2) + n (l1_H |H|_1 + l2_H/2 |H|^2)`` with n samples
+    and m features: twice the samples, or every feature twice, leaves the same trade-off.
+    """
+
+    l1: float = 0.0
+    l2: float = 0.0
+
+    def apply(self, G: Array, B: Array) -> tuple[Array, Array]:
+        """Put the penalty into the sufficient statistics."""
+        G = G + np.asarray(self.l2, G.dtype) * np.eye(len(G), dtype=G.dtype) if self.l2 else G
+        return G, B - np.asarray(self.l1, B.dtype) if self.l1 else B
+
+    def value(self, total: float, squares: float) -> float:
+        """The penalty of a factor with this sum and sum of squares."""
+        return self.l1 * total + 0.5 * self.l2 * squares
+
+
+@dataclass
+class Momentum:
+    """The extrapolation weight beta and its bounds, with the constants of Ang & Gillis (2019)."""
+
+    beta: float = 0.5
+    ceiling: float = 1.0
+    growth: float = 1.05
+    ceiling_growth: float = 1.01
+    shrink: float = 1.5
+
+    def accept(self) -> None:
+        """The objective fell: trust the direction more."""
+        self.beta = min(self.ceiling, self.growth * self.beta)
+        self.ceiling = min(1.0, self.ceiling_growth * self.ceiling)
+
+    def reject(self) -> None:
+        """The objective rose: less, and remember where."""
+        self.ceiling = self.beta
+        self.beta /= self.shrink
+
+
+def alternate(
+    source: RowSource,
+    H0: Array,
+    *,
+    update_W: RowUpdate,
+    update_H: RowUpdate,
+    squared_norm: float,
+    W_penalty: Penalty = Penalty(),
+    H_penalty: Penalty = Penalty(),
+    extrapolate: bool = False,
+    tol: float = 0.0,
+) -> Iterator[Progress]:
+    """Alternate updates of weights and components; yields the start, then every round that was kept.
+
+    The residual of a round with momentum belongs to the extrapolated point; when it reaches ``tol`` a round
+    without momentum follows, whose residual is exact and ``certified``.
+    """
+    k = len(H0)
+    H = np.ascontiguousarray(H0.T, source.dtype)
+    gram = Gram.of(H0, source.dtype, l1=W_penalty.l1, l2=W_penalty.l2)
+    W, stats = source.map_rows(partial(_open_block, gram=gram), width=k, combine=add)
+    best = _objective(H, stats, squared_norm, W_penalty, H_penalty)
+    yield Progress(np.ascontiguousarray(H.T), best)
+    slack = 64.0 * np.finfo(source.dtype).eps * squared_norm
+    momentum = Momentum()
+    spare, ahead, moving = None, H, False
+    while True:
+        G, _ = W_penalty.apply(ahead.T @ ahead, ahead[:1])
+        beta = momentum.beta if moving else 0.0
+        step = partial(_round_block, H=ahead, G=G, l1=W_penalty.l1, update=update_W, beta=beta)
+        spare, (residual_W, *stats) = source.map_rows(step, W, width=k, combine=add, out=spare)
+        new, residual_H = _update_components(ahead, stats, H_penalty, update_H)
+        objective = _objective(new, stats, squared_norm, W_penalty, H_penalty)
+        if objective > best + slack and moving:
+            momentum.reject()
+            ahead, moving = H, False
+            continue
+        kkt = float(np.sqrt((residual_W + residual_H) / squared_norm)) if squared_norm > 0.0 else 0.0
+        certified = not moving
+        W, spare = spare, W
+        ahead = np.maximum(new + beta * (new - H), 0.0) if beta else new
+        H, best = new, min(best, objective)
+        if extrapolate:
+            if moving:
+                momentum.accept()
+            moving = kkt > tol
+            ahead = ahead if moving else H
+        yield Progress(np.ascontiguousarray(H.T), objective, kkt, certified=certified, details={"momentum": beta})
+
+
+def _statistics(block: Block, W: Array) -> tuple[Array, Array, float]:
+    return W.T @ W, blocks.tdot(block, W), float(W.sum(dtype=np.float64))
+
+
+def _open_block(block: Block, gram: Gram) -> tuple[Array, tuple[Any, ...]]:
+    W = np.ascontiguousarray(decode_block(block, gram), block.dtype)
+    return W, _statistics(block, W)
+
+
+def _round_block(
+    block: Block, W: Array, *, H: Array, G: Array, l1: float, update: RowUpdate, beta: float
+) -> tuple[Array, tuple[Any, ...]]:
+    B = blocks.dot(block, H)
+    if l1:
+        B -= np.asarray(l1, B.dtype)
+    new = W.copy()
+    residual = update(G, B, new)
+    if beta:
+        np.maximum(new + beta * (new - W), 0.0, out=new)
+    return new, (residual, *_statistics(block, new))
+
+
+def _update_components(start: Array, stats: Any, penalty: Penalty, update: RowUpdate) -> tuple[Array, float]:
+    """Features are rows here: the same row update on ``W' W`` and ``X' W``."""
+    G, B = penalty.apply(stats[0], stats[1])
+    fn = partial(_component_block, G=G, update=update)
+    new, residual = MemorySource(B).map_rows(fn, start, width=B.shape[1], combine=add)
+    return new, residual
+
+
+def _component_block(B: Array, H: Array, *, G: Array, update: RowUpdate) -> tuple[Array, float]:
+    new = H.copy()
+    return new, update(G, B, new)
+
+
+def _objective(H: Array, stats: Any, squared_norm: float, W_penalty: Penalty, H_penalty: Penalty) -> float:
+    """1/2 |X - WH|^2 = 1/2 |X|^2 - <X'W, H'> + 1/2 <W'W, HH'>, and the penalties."""
+    WtW, XtW, W_sum = stats
+    H = H.astype(np.float64, copy=False)
+    HHt = H.T @ H
+    fit = 0.5 * squared_norm - np.vdot(XtW, H) + 0.5 * np.vdot(WtW, HHt)
+    penalties = W_penalty.value(W_sum, float(np.trace(WtW))) + H_penalty.value(float(H.sum()), float(np.trace(HHt)))
+    return float(max(fit, 0.0) + penalties)

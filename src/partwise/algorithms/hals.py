@@ -1,0 +1,54 @@
+"""HALS: hierarchical alternating least squares, several coordinate sweeps a product, with extrapolation.
+
+Cichocki, Zdunek & Amari (2007), "Hierarchical ALS algorithms for nonnegative matrix and 3D tensor factorization";
+Gillis & Glineur (2012), "Accelerated multiplicative updates and hierarchical ALS algorithms" (several sweeps a product);
+Ang & Gillis (2019), "Accelerating nonnegative matrix factorization algorithms using extrapolation".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.algorithms.alternating import Penalty, alternate
+from partwise.algorithms.loop import Progress
+from partwise.kernels.coordinate import descend
+from partwise.sources import RowSource
+
+Array = npt.NDArray[Any]
+
+
+def hals(
+    source: RowSource,
+    H0: Array,
+    *,
+    squared_norm: float,
+    sweeps: int = 2,
+    shrink: float = 0.1,
+    extrapolate: bool = True,
+    W_penalty: Penalty = Penalty(),
+    H_penalty: Penalty = Penalty(),
+    tol: float = 0.0,
+) -> Iterator[Progress]:
+    """Iterations of HALS from the components ``H0``; see :class:`partwise.HALS` for the parameters."""
+    update = partial(sweep_rows, sweeps=sweeps, shrink=shrink)
+    return alternate(
+        source,
+        H0,
+        update_W=update,
+        update_H=update,
+        squared_norm=squared_norm,
+        W_penalty=W_penalty,
+        H_penalty=H_penalty,
+        extrapolate=extrapolate,
+        tol=tol,
+    )
+
+
+def sweep_rows(G: Array, B: Array, W: Array, *, sweeps: int, shrink: float) -> float:
+    """Cyclic coordinate sweeps over the rows of ``W``, in place."""
+    return descend(np.ascontiguousarray(G), B, W, sweeps, shrink, False)

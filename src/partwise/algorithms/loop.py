@@ -1,0 +1,189 @@
+"""The one iteration loop.  An algorithm is a generator of :class:`Progress`; this drives it and says why it stopped."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Callback = Callable[["Progress"], Any]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One iteration's outcome.
+
+    Attributes
+    ----------
+    components : ndarray of shape (n_components, n_features)
+        The components after this iteration.
+    objective : float
+        What the algorithm minimises, penalties included.
+    kkt : float
+        Residual of the optimality conditions relative to the data (0 at a stationary point), or NaN where not known.
+    n_iter : int
+        Number of this iteration, from 1; 0 is the start.
+    seconds : float
+        Time since the start, without the time spent in callbacks and in measuring the error against a truth.
+    details : dict
+        Further columns for the history.
+    certified : bool
+        Whether ``kkt`` is exact for an iterate, not an estimate at an extrapolated point; only then it can stop a run.
+    """
+
+    components: Array
+    objective: float
+    kkt: float = np.nan
+    n_iter: int = 0
+    seconds: float = 0.0
+    details: Mapping[str, float] = field(default_factory=dict)
+    certified: bool = True
+
+
+class History(Mapping[str, Array]):
+    """A table with one row an iteration: column name -> array; ``to_native`` makes a data frame of it.
+
+    Examples
+    --------
+    >>> history = History({"n_iter": [1, 2], "objective": [4.0, 1.0]})
+    >>> history["objective"][-1], len(history)
+    (np.float64(1.0), 2)
+    """
+
+    def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        self._columns = {name: np.asarray(values) for name, values in columns.items()}
+
+    def __getitem__(self, name: str) -> Array:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __repr__(self) -> str:
+        return f"History({self.n_rows} rows: {', '.join(self._columns)})"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of recorded iterations."""
+        return len(next(iter(self._columns.values()))) if self._columns else 0
+
+    def to_native(self, backend: str = "polars") -> Any:
+        """The table as a data frame of the given library (``"polars"``, ``"pandas"``, ``"pyarrow"``)."""
+        import narwhals
+
+        return narwhals.from_dict(dict(self._columns), backend=backend).to_native()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What every algorithm returns."""
+
+    components: Array
+    n_iter: int
+    converged: bool
+    stop_reason: str
+    history: History
+    kkt: float
+
+
+def run(
+    iterations: Iterator[Progress],
+    *,
+    max_iter: int,
+    tol: float,
+    callbacks: Sequence[Callback] = (),
+    error: Callable[[Array], float] | None = None,
+) -> Result:
+    """Drive an algorithm until its optimality residual is at most ``tol``, or it ends, or is told to stop.
+
+    Parameters
+    ----------
+    iterations : iterator of Progress
+        The algorithm. Ending by itself means that it converged.
+    max_iter : int
+        Largest number of iterations.
+    tol : float
+        Stop when ``kkt <= tol``.
+    callbacks : sequence of callables
+        Each is given every :class:`Progress`; returning a true value stops the run.
+    error : callable, optional
+        Distance of the components from a truth, for the history.
+
+    Returns
+    -------
+    Result
+        The last complete iteration; after Ctrl-C too, with a warning that says so.
+    """
+    rows: list[dict[str, float]] = []
+    state: Progress | None = None
+    clock = _Clock()
+    converged, reason = False, f"max_iter={max_iter} reached"
+    try:
+        for number, progress in enumerate(iterations):
+            with clock.paused():
+                state = _numbered(progress, number, clock.elapsed)
+                rows.append(_row(state, error))
+                stopped = [callback(state) for callback in callbacks]
+            if number and state.certified and state.kkt <= tol:
+                converged, reason = True, f"KKT residual {state.kkt:.3g} <= tol={tol:g}"
+                break
+            if any(stopped):
+                reason = "stopped by a callback"
+                break
+            if number >= max_iter:
+                break
+        else:
+            converged, reason = True, "no further change is possible"
+    except KeyboardInterrupt:
+        if state is None:
+            raise
+        reason = f"interrupted by the user after iteration {state.n_iter}"
+        warnings.warn(f"{reason}; the best components so far are kept", RuntimeWarning, stacklevel=2)
+    assert state is not None
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return Result(state.components, state.n_iter, converged, reason, History(columns), state.kkt)
+
+
+def _numbered(progress: Progress, number: int, seconds: float) -> Progress:
+    return replace(progress, n_iter=number, seconds=seconds)
+
+
+def _row(state: Progress, error: Callable[[Array], float] | None) -> dict[str, float]:
+    row = {"n_iter": state.n_iter, "time": state.seconds, "objective": state.objective, "kkt": state.kkt}
+    row.update(state.details)
+    if error is not None:
+        row["error"] = error(state.components)
+    return row
+
+
+class _Clock:
+    """Seconds since the start, without what happens inside ``paused``."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        return self._frozen if self._frozen is not None else time.perf_counter() - self._start
+
+    _frozen: float | None = None
+
+    def paused(self) -> _Clock:
+        return self
+
+    def __enter__(self) -> None:
+        self._frozen = time.perf_counter() - self._start
+
+    def __exit__(self, *exception: object) -> None:
+        assert self._frozen is not None
+        self._start = time.perf_counter() - self._frozen
+        self._frozen = None

@@ -1,0 +1,63 @@
+"""Data with a known truth, and real data.
+
+Generators (``make_*``) return a `Mixture`, noise (``add_*``) turns one mixture into another, and loaders
+(``load_*``) return a `Dataset`. Samples are rows, everywhere.
+"""
+
+from partwise.datasets.binary import make_binary_mixtures
+from partwise.datasets.digits import make_digit_mixtures
+from partwise.datasets.loaders import (
+    Dataset,
+    load_all_aml,
+    load_bbc,
+    load_brca21,
+    load_cbcl,
+    load_cosmic,
+    load_jasper_ridge,
+    load_mnist,
+    load_newsgroups,
+    load_nips,
+    load_olivetti,
+    load_pbmc3k,
+    load_reuters,
+    load_tdt2,
+    load_yale,
+)
+from partwise.datasets.mixture import Mixture
+from partwise.datasets.noise import (
+    add_adversarial_noise,
+    add_gaussian_noise,
+    add_multinomial_noise,
+    add_unbiased_noise,
+)
+from partwise.datasets.separable import make_dominant, make_laurberg, make_separable
+from partwise.datasets.topics import make_topics
+
+__all__ = [
+    "Dataset",
+    "Mixture",
+    "add_adversarial_noise",
+    "add_gaussian_noise",
+    "add_multinomial_noise",
+    "add_unbiased_noise",
+    "load_all_aml",
+    "load_bbc",
+    "load_brca21",
+    "load_cbcl",
+    "load_cosmic",
+    "load_jasper_ridge",
+    "load_mnist",
+    "load_newsgroups",
+    "load_nips",
+    "load_olivetti",
+    "load_pbmc3k",
+    "load_reuters",
+    "load_tdt2",
+    "load_yale",
+    "make_binary_mixtures",
+    "make_digit_mixtures",
+    "make_dominant",
+    "make_laurberg",
+    "make_separable",
+    "make_topics",
+]

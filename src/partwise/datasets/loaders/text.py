@@ -1,0 +1,80 @@
+"""From texts to counts, and from counts to weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+
+from partwise.datasets.checks import check_choice, check_integer
+from partwise.exceptions import InputError
+
+__all__ = ["count_words", "weigh"]
+
+# Words of letters alone, two or more: numbers and underscores are rulers and addresses, seldom topics.
+TOKEN = r"(?u)\b[^\W\d_]{2,}\b"
+
+
+def count_words(
+    texts: list[str], min_count: int = 5, stop_words: Any = "english"
+) -> tuple[csr_array, list[str]]:
+    """Count the words of each text.
+
+    Parameters
+    ----------
+    texts : list of str
+        The documents. Case is ignored; a word is a run of two or more letters.
+    min_count : int, default=5
+        Words that occur less often in all documents together are left out.
+    stop_words : "english", list of str or None, default="english"
+        Words to leave out, as in scikit-learn's ``CountVectorizer``.
+
+    Returns
+    -------
+    counts : scipy.sparse.csr_array of shape (n_texts, n_words)
+        The counts.
+    words : list of str
+        The words, in alphabetical order.
+
+    Examples
+    --------
+    >>> counts, words = count_words(["red fish", "blue fish"], min_count=1)
+    >>> words, counts.toarray().tolist()
+    (['blue', 'fish', 'red'], [[0, 1, 1], [1, 1, 0]])
+    """
+    min_count = check_integer("min_count", min_count)
+    vectorizer = CountVectorizer(stop_words=stop_words, token_pattern=TOKEN, dtype=np.int32)
+    counts = csr_array(vectorizer.fit_transform(texts))
+    words = vectorizer.get_feature_names_out()
+    kept = np.flatnonzero(np.bincount(counts.indices, weights=counts.data, minlength=words.size) >= min_count)
+    if kept.size == 0:
+        raise InputError(f"min_count={min_count} leaves no word: give a smaller number.")
+    return csr_array(counts[:, kept]), words[kept].tolist()
+
+
+def weigh(counts: csr_array, weighting: str) -> csr_array:
+    """Return counts as they are, or as logarithmic tf-idf of unit length.
+
+    Parameters
+    ----------
+    counts : scipy.sparse.csr_array
+        Counts, one document a row.
+    weighting : {"counts", "tfidf"}
+        "tfidf": (1 + log count) (1 + log((1 + n) / (1 + document frequency))), rows divided by their 2-norm.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        Of the same shape.
+
+    Examples
+    --------
+    >>> weigh(csr_array([[2, 0]]), "tfidf").toarray()
+    array([[1., 0.]])
+    """
+    check_choice("weighting", weighting, ("counts", "tfidf"))
+    if weighting == "counts":
+        return counts
+    return csr_array(TfidfTransformer(sublinear_tf=True, norm="l2").fit_transform(counts.astype(np.float64)))

@@ -1,0 +1,213 @@
+"""Exact non-negative least squares: all samples against one Gram matrix, with a certificate.
+
+Ten coordinate sweeps find nearly every support; the exact solution on it is one Cholesky solve (many samples side by
+side); the few samples that are not optimal then are finished by an active-set method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.exceptions import InputError
+from partwise.kernels.coordinate import descend
+from partwise.kernels.nnls import finish, solve_supports, verdict
+from partwise.sources import RowSource, blocks, open_source
+from partwise.sources.protocol import Block, Rows
+
+Array = npt.NDArray[Any]
+
+SWEEPS = 10
+REFINEMENTS = 8
+ILL_CONDITIONED = 1e-6  # smallest eigenvalue of a Gram matrix of unit components below which its rounding matters
+
+
+@dataclass(frozen=True)
+class NNLSCertificate:
+    """Proof of optimality of every sample.
+
+    Attributes
+    ----------
+    kkt : ndarray of shape (n_samples,)
+        Largest violation of the Karush-Kuhn-Tucker conditions over the components j, relative to ``|X_i| |H_j|``:
+        ``|g_j|`` where the weight is positive and ``max(0, -g_j)`` where it is zero, ``g = w H H' - x H'``.
+    """
+
+    kkt: Array
+
+    @property
+    def largest(self) -> float:
+        """The largest residual of all samples."""
+        return float(self.kkt.max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class Gram:
+    """Components prepared for decoding: rows scaled to unit norm, their Gram matrix, and the norms.
+
+    In the scaled weights ``u = w * scale`` the problem is ``min 1/2 u G u' - b u'`` with ``b = x directions - shift``
+    and ``G = directions' directions + diag(ridge)``: ``shift`` and ``ridge`` carry the l1 and l2 penalties.
+    """
+
+    directions: Array  # (m, k), C order, unit columns, in the type of the data
+    G: npt.NDArray[np.float64]
+    scale: npt.NDArray[np.float64]
+    shift: npt.NDArray[np.float64]
+    ridge: npt.NDArray[np.float64]
+    ill_conditioned: bool
+
+    @classmethod
+    def of(cls, H: Array, dtype: npt.DTypeLike, *, l1: float = 0.0, l2: float = 0.0) -> Gram:
+        """Prepare ``H``; norms are taken after scaling by the largest entry, so 1e-150 and 1e150 are as good as 1."""
+        H = np.asarray(H, np.float64)
+        largest = np.abs(H).max(axis=1, initial=0.0)
+        safe = np.where(largest > 0.0, largest, 1.0)
+        shrunk = H / safe[:, None]
+        norms = np.sqrt(np.einsum("ij,ij->i", shrunk, shrunk))
+        unit = shrunk / np.where(norms > 0.0, norms, 1.0)[:, None]
+        scale = np.where(norms > 0.0, norms, 1.0) * safe
+        G = unit @ unit.T
+        # exactly symmetric with a unit diagonal, so that duplicated components give equal rows
+        G = (G + G.T) / 2.0
+        np.fill_diagonal(G, (norms > 0.0).astype(np.float64))
+        penalty = l2 / scale**2
+        # back to a unit diagonal, now with the penalty in it
+        diagonal = np.sqrt(np.diag(G) + penalty)
+        diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
+        G = (G + np.diag(penalty)) / np.outer(diagonal, diagonal)
+        scale = scale * diagonal
+        directions = np.ascontiguousarray((unit / diagonal[:, None]).T, dtype)
+        smallest = np.linalg.eigvalsh(G)[0]
+        return cls(directions, G, scale, l1 / scale, penalty / diagonal**2, bool(smallest < ILL_CONDITIONED))
+
+
+def nnls(
+    H: npt.ArrayLike, X: Any, *, return_certificate: bool = False
+) -> Array | tuple[Array, NNLSCertificate]:
+    """Weights ``W >= 0`` that minimise ``|X_i - W_i H|`` for every sample i, exactly.
+
+    Parameters
+    ----------
+    H : array-like of shape (n_components, n_features)
+        Components, of any sign; dependent, repeated and zero components are allowed (a zero one gets weight zero).
+    X : array-like, sparse matrix, path, Dask collection or source, of shape (n_samples, n_features)
+        Samples, of any sign.
+    return_certificate : bool, default=False
+        Also return the residual of the optimality conditions of every sample.
+
+    Returns
+    -------
+    W : ndarray of shape (n_samples, n_components)
+        The weights, in the floating type of ``X``.
+    certificate : NNLSCertificate
+        Only with ``return_certificate``.
+
+    References
+    ----------
+    Lawson & Hanson (1974), Solving Least Squares Problems, chapter 23; Kim & Park (2008), block principal pivoting.
+
+    Examples
+    --------
+    >>> import numpy as np, partwise as pw
+    >>> H = np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 1.0]])
+    >>> pw.nnls(H, np.array([[3.0, 0.0, 3.0], [-1.0, 4.0, 2.0]]))
+    array([[3., 0.],
+           [0., 2.]])
+    """
+    source = open_source(X)
+    gram = Gram.of(check_components(H, source.shape[1]), source.dtype)
+    result = np.asarray(decode(source, gram, certify=return_certificate))
+    if not np.isfinite(result).all():
+        raise InputError(_name_bad_row(source, result))
+    if not return_certificate:
+        return result
+    return np.ascontiguousarray(result[:, :-1]), NNLSCertificate(result[:, -1].copy())
+
+
+def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.NDArray[np.float64]:
+    """Components as a finite float64 matrix with the right number of columns."""
+    try:
+        matrix = np.asarray(H, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a matrix of real numbers ({error})") from error
+    if matrix.ndim != 2 or matrix.shape[0] < 1:
+        raise InputError(f"{name} must have shape (n_components, n_features), at least one row; got {matrix.shape}")
+    if matrix.shape[1] != n_features:
+        raise InputError(f"{name} has {matrix.shape[1]} features (columns) but X has {n_features}")
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        row, column = bad[0]
+        raise InputError(f"{name} contains {len(bad)} NaN or infinity value(s), the first in row {row}, column {column}")
+    return matrix
+
+
+def decode(source: RowSource, gram: Gram, *, certify: bool = False) -> Rows:
+    """Row-aligned exact weights (and, with ``certify``, a last column with the KKT residuals)."""
+    k = len(gram.scale)
+    return source.map_rows(partial(decode_block, gram=gram, certify=certify), width=k + certify)
+
+
+def decode_block(block: Block, gram: Gram, certify: bool = False) -> Array:
+    """Exact weights of one block of rows."""
+    B = np.ascontiguousarray(blocks.dot(block, gram.directions), np.float64)
+    B -= gram.shift
+    W, residual = solve(gram.G, B)
+    if gram.ill_conditioned:
+        _refine(block, gram, B, W, residual)
+    W /= gram.scale
+    if not certify:
+        return W
+    norms = np.sqrt(blocks.squared_norms(block))
+    relative = np.divide(residual, norms, out=residual, where=norms > 0.0)
+    return np.column_stack([W, relative])
+
+
+def solve(G: npt.NDArray[np.float64], B: npt.NDArray[np.float64]) -> tuple[Array, Array]:
+    """Exact solutions of ``min 1/2 w G w' - b w'``, w >= 0, for the rows b of ``B``, and their KKT residuals.
+
+    ``G`` must have a unit diagonal (zero for a null component).
+    """
+    W = np.zeros_like(B)
+    descend(G, B, W, SWEEPS, 0.0, True)
+    solve_supports(G, B, W)
+    residual = np.empty(len(B))
+    g = W @ G - B
+    rows = verdict(B, W, g, residual)
+    if len(rows):
+        finish(G, B, W, g, rows)
+        residual[rows] = _residual(B[rows], W[rows], W[rows] @ G - B[rows])
+    return W, residual
+
+
+def _refine(block: Block, gram: Gram, B: Array, W: Array, residual: Array) -> None:
+    """Finish again from the gradient of the true residual, which the Gram matrix only knows to sqrt(eps)."""
+    rows = np.arange(len(B))
+    for attempt in range(REFINEMENTS + 1):
+        b, w = B[rows], W[rows]
+        g = gram.shift + w * gram.ridge - blocks.residual_dot(block[rows], w, gram.directions)
+        left = np.empty(len(rows))
+        open_rows = verdict(b, w, g, left)
+        residual[rows] = left
+        if attempt == REFINEMENTS or not len(open_rows):
+            return
+        finish(gram.G, b, w, g, open_rows)
+        rows = rows[open_rows]
+        W[rows] = w[open_rows]
+
+
+def _residual(B: Array, W: Array, g: Array) -> Array:
+    residual = np.empty(len(B))
+    verdict(B, W, g, residual)
+    return residual
+
+
+def _name_bad_row(source: RowSource, result: Array) -> str:
+    row = int(np.argmax(~np.isfinite(result).all(axis=1)))
+    return (
+        f"X contains NaN or infinity in row {row}, or its product with H overflows there "
+        f"({int((~np.isfinite(result).all(axis=1)).sum())} row(s) in all); remove or rescale them first"
+    )

@@ -1,0 +1,8 @@
+"""Where rows live: memory, files, Dask. One protocol, four verbs, one tree reduction."""
+
+from partwise.sources.inspection import Inspection, inspect
+from partwise.sources.memory import MemorySource
+from partwise.sources.opening import open_source
+from partwise.sources.protocol import RowSource, add, pairwise_tree
+
+__all__ = ["Inspection", "MemorySource", "RowSource", "add", "inspect", "open_source", "pairwise_tree"]

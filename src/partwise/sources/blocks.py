@@ -1,0 +1,138 @@
+"""What can be done with a block, dense or CSR.  Above ``sources`` nobody asks which it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from partwise.kernels.scan import count_flaws, csr_support, dense_support, scan_values
+from partwise.kernels.sparse import csr_dot, csr_sampled_dot, csr_tdot
+from partwise.sources.protocol import Block
+
+Array = npt.NDArray[Any]
+
+
+def dot(block: Block, M: Array) -> Array:
+    """``block @ M`` for a small dense ``M``."""
+    if not sp.issparse(block):
+        return np.asarray(block @ M)
+    out = np.empty((block.shape[0], M.shape[1]), np.result_type(block.dtype, M.dtype))
+    csr_dot(block.indptr, block.indices, block.data, np.ascontiguousarray(M), out)
+    return out
+
+
+def tdot(block: Block, W: Array) -> Array:
+    """``block.T @ W`` for a row-aligned ``W``."""
+    if not sp.issparse(block):
+        return np.asarray(block.T @ W)
+    out = np.zeros((block.shape[1], W.shape[1]), np.result_type(block.dtype, W.dtype))
+    csr_tdot(block.indptr, block.indices, block.data, np.ascontiguousarray(W), out)
+    return out
+
+
+def values(block: Block) -> Array:
+    """The stored entries as a vector: all of a dense block, the non-zeros of a sparse one."""
+    return np.asarray(block.data if sp.issparse(block) else np.ravel(block))
+
+
+def with_values(block: Block, new: Array) -> Block:
+    """A block with the same pattern and other stored entries."""
+    if sp.issparse(block):
+        return sp.csr_array((new, block.indices, block.indptr), shape=block.shape)
+    return new.reshape(block.shape)
+
+
+def product_at(block: Block, W: Array, Ht: Array) -> Array:
+    """``W @ Ht.T`` at the stored entries of the block, as a vector beside :func:`values`."""
+    if not sp.issparse(block):
+        return np.ravel(W @ Ht.T)
+    out = np.empty(block.nnz, np.result_type(W.dtype, Ht.dtype))
+    csr_sampled_dot(block.indptr, block.indices, np.ascontiguousarray(W), np.ascontiguousarray(Ht), out)
+    return out
+
+
+def row_chunks(block: Block, limit: int = 4 << 20) -> Iterator[tuple[int, int]]:
+    """Cut a block so that a dense array of a chunk's shape stays near ``limit`` bytes."""
+    rows = max(1, limit // (8 * max(1, block.shape[1])))
+    for a in range(0, block.shape[0], rows):
+        yield a, min(a + rows, block.shape[0])
+
+
+def residual_dot(block: Block, W: Array, M: Array) -> Array:
+    """``(block - W M') M`` through the residual itself, a chunk of rows at a time."""
+    out = np.empty(W.shape, np.float64)
+    for a, b in row_chunks(block):
+        out[a:b] = (to_dense(block[a:b]) - W[a:b] @ M.T) @ M
+    return out
+
+
+def is_complete(block: Block) -> bool:
+    """Whether every entry is stored, so that :func:`values` leaves nothing out."""
+    return not sp.issparse(block)
+
+
+def to_dense(block: Block) -> Array:
+    """The block as an ndarray."""
+    return np.asarray(block.toarray() if sp.issparse(block) else block)
+
+
+def squared_norms(block: Block) -> Array:
+    """The squared 2-norm of every row, in double precision."""
+    if sp.issparse(block):
+        squares = np.asarray(block.data, np.float64) ** 2
+        return np.add.reduceat(np.append(squares, 0.0), block.indptr[:-1]) * (np.diff(block.indptr) > 0)
+    return np.einsum("ij,ij->i", block, block, dtype=np.float64)
+
+
+def row_sums(block: Block) -> Array:
+    """The sum of every row, in double precision."""
+    return np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
+
+
+def scale_rows(block: Block, factors: Array) -> Block:
+    """Every row multiplied by its factor."""
+    if sp.issparse(block):
+        return with_values(block, block.data * np.repeat(factors, np.diff(block.indptr)).astype(block.dtype))
+    return block * factors[:, None].astype(block.dtype)
+
+
+def scan(block: Block) -> tuple[int, int, float, float, float]:
+    """First non-finite and first negative flat position (-1: none), largest magnitude, sum, sum of squares."""
+    bad, negative, largest, total, squares = scan_values(values(block))
+    return _flat(block, bad), _flat(block, negative), largest, total, squares
+
+
+def flaws(block: Block) -> tuple[int, int]:
+    """How many entries are not finite, and how many are negative."""
+    return count_flaws(values(block))
+
+
+def support(block: Block) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which rows and which columns hold anything but zero."""
+    rows = np.zeros(block.shape[0], bool)
+    columns = np.zeros(block.shape[1], bool)
+    if sp.issparse(block):
+        csr_support(block.indptr, block.indices, block.data, rows, columns)
+    else:
+        dense_support(block, rows, columns)
+    return rows, columns
+
+
+def stack(parts: list[Block]) -> Block:
+    """Blocks under one another."""
+    if len(parts) == 1:
+        return parts[0]
+    if sp.issparse(parts[0]):
+        return sp.csr_array(sp.vstack(parts, format="csr"))
+    return np.concatenate(parts)
+
+
+def _flat(block: Block, position: int) -> int:
+    if position < 0 or not sp.issparse(block):
+        return position
+    row = int(np.searchsorted(block.indptr, position, side="right")) - 1
+    return row * int(block.shape[1]) + int(block.indices[position])

@@ -1,0 +1,225 @@
+"""Rows on disk: one memory-mapped ``.npy`` file, or a folder of parts, read a block at a time."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from abc import ABC, abstractmethod
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from partwise.exceptions import InputError, MissingDependencyError
+from partwise.sources.memory import DENSE_BLOCK_BYTES, BlockedSource, check_rows, float_type, partition
+from partwise.sources.protocol import Block
+
+SUFFIXES = (".npy", ".npz", ".parquet")
+_KEPT_PARTS = 4  # parts kept in memory: one for each thread of a pass and its neighbours
+
+
+class MemmapSource(BlockedSource):
+    """A dense array on disk, never read whole; read-only maps are welcome.
+
+    Parameters
+    ----------
+    X : path of a ``.npy`` file, or numpy.memmap
+        The data, samples as rows.
+    block_rows : int, optional
+        Rows in a block; about 4 MB by default.
+    """
+
+    def __init__(self, X: str | Path | npt.NDArray[Any], *, block_rows: int | None = None) -> None:
+        self.X = X if isinstance(X, np.ndarray) else _open_npy(Path(X))
+        if self.X.ndim != 2:
+            raise InputError(f"X must have two dimensions (samples, features), got shape {self.X.shape}")
+        check_numeric(self.X.dtype, "X")
+        self.dtype = float_type(self.X.dtype)
+        self.shape = (int(self.X.shape[0]), int(self.X.shape[1]))
+        self.bounds = partition(self.shape[0], self.shape[1] * self.dtype.itemsize, DENSE_BLOCK_BYTES, block_rows)
+
+    def block(self, i: int) -> Block:
+        """See :class:`BlockedSource`."""
+        a, b = self.bounds[i]
+        return np.ascontiguousarray(self.X[a:b], self.dtype)
+
+    def take(self, rows: npt.ArrayLike) -> Block:
+        """See :class:`partwise.sources.RowSource`."""
+        return np.ascontiguousarray(self.X[check_rows(rows, self.shape[0])], self.dtype)
+
+
+class FolderSource(BlockedSource):
+    """A folder of parts, in the order of their names (numbers compare as numbers); every part holds some rows.
+
+    Parameters
+    ----------
+    folder : path
+        Holds ``.npy`` (dense), ``.npz`` (``scipy.sparse.save_npz``, or one dense array) or ``.parquet`` files (numeric
+        columns), all of one kind.
+    block_rows : int, optional
+        Rows in a block. By default a part is a block; a large part is cut.
+    """
+
+    def __init__(self, folder: str | Path, *, block_rows: int | None = None) -> None:
+        self.folder = Path(folder)
+        self.parts = [_part(path) for path in _list_parts(self.folder)]
+        first = self.parts[0]
+        for part in self.parts:
+            if part.shape[1] != first.shape[1] or part.sparse != first.sparse:
+                raise InputError(
+                    f"every part of {self.folder} must have the same columns and format: {first.path.name} has "
+                    f"{first.describe()}, {part.path.name} has {part.describe()}"
+                )
+        self.dtype = np.result_type(*(float_type(part.dtype) for part in self.parts))
+        self.shape = (sum(part.shape[0] for part in self.parts), first.shape[1])
+        self.bounds, self._home = self._cut(block_rows)
+        self._load = lru_cache(_KEPT_PARTS)(lambda p: self.parts[p].load())
+
+    def _cut(self, block_rows: int | None) -> tuple[list[tuple[int, int]], list[tuple[int, int, int]]]:
+        bounds, home, offset = [], [], 0
+        for p, part in enumerate(self.parts):
+            rows = part.shape[0]
+            # a compressed or columnar part must be read whole anyway, so it is one block unless told otherwise
+            size = partition(rows, part.shape[1] * self.dtype.itemsize, 64 << 20, block_rows)
+            for a, b in size:
+                if b > a:
+                    bounds.append((offset + a, offset + b))
+                    home.append((p, a, b))
+            offset += rows
+        return bounds or [(0, 0)], home or [(0, 0, 0)]
+
+    def block(self, i: int) -> Block:
+        """See :class:`BlockedSource`."""
+        p, a, b = self._home[i]
+        data = self._load(p)[a:b]
+        if sp.issparse(data):
+            return data.astype(self.dtype, copy=False)
+        return np.ascontiguousarray(data, self.dtype)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_load"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._load = lru_cache(_KEPT_PARTS)(lambda p: self.parts[p].load())
+
+
+class _Part(ABC):
+    """One file: its shape and type without reading the data, and its data."""
+
+    sparse = False
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @abstractmethod
+    def load(self) -> Any:
+        """The data of this part."""
+
+    def describe(self) -> str:
+        return f"{self.shape[1]} {'sparse' if self.sparse else 'dense'} columns"
+
+
+class _NpyPart(_Part):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        header = _open_npy(path)
+        self.shape, self.dtype = _matrix_shape(path, header.shape), header.dtype
+
+    def load(self) -> Any:
+        return _open_npy(self.path)
+
+
+class _NpzPart(_Part):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                self.sparse = "format" in archive
+                if self.sparse:
+                    self.shape, self.dtype = _matrix_shape(path, tuple(archive["shape"])), archive["data"].dtype
+                elif len(archive.files) != 1:
+                    raise InputError(f"{path}: expected one array, found {', '.join(archive.files)}")
+                else:
+                    array = archive[archive.files[0]]
+                    self.shape, self.dtype = _matrix_shape(path, array.shape), array.dtype
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path}: not a readable .npz file ({error})") from error
+        check_numeric(self.dtype, str(path))
+
+    def load(self) -> Any:
+        if self.sparse:
+            matrix = sp.csr_array(sp.load_npz(self.path))
+            matrix.sum_duplicates()
+            return matrix
+        with np.load(self.path, allow_pickle=False) as archive:
+            return archive[archive.files[0]]
+
+
+class _ParquetPart(_Part):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        polars = _polars(path)
+        try:
+            frame = polars.scan_parquet(path)
+            schema = frame.collect_schema()
+            rows = int(frame.select(polars.len()).collect().item())
+        except Exception as error:  # polars raises types of its own
+            raise InputError(f"{path}: not a readable parquet file ({error})") from error
+        other = [name for name, kind in schema.items() if not (kind.is_numeric() or kind == polars.Boolean)]
+        if other:
+            raise InputError(f"{path}: column {other[0]!r} has type {schema[other[0]]}; every column must be numeric")
+        self.columns = tuple(schema.names())
+        self.shape = (rows, len(self.columns))
+        single = all(kind == polars.Float32 for kind in schema.dtypes())
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+
+    def load(self) -> Any:
+        frame = _polars(self.path).read_parquet(self.path)
+        return np.ascontiguousarray(frame.to_numpy(), self.dtype)
+
+
+def _part(path: Path) -> _Part:
+    return {".npy": _NpyPart, ".npz": _NpzPart, ".parquet": _ParquetPart}[path.suffix](path)
+
+
+def _list_parts(folder: Path) -> list[Path]:
+    found = [path for path in folder.iterdir() if path.suffix in SUFFIXES and not path.name.startswith(".")]
+    if not found:
+        raise InputError(f"{folder} holds no {', '.join(SUFFIXES)} file")
+    kinds = sorted({path.suffix for path in found})
+    if len(kinds) > 1:
+        raise InputError(f"{folder} holds parts of several kinds ({', '.join(kinds)}); keep one kind in it")
+    return sorted(found, key=lambda path: [(t.zfill(20), t) for t in re.split(r"(\d+)", path.name)])
+
+
+def _open_npy(path: Path) -> npt.NDArray[Any]:
+    try:
+        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path}: not a readable .npy file ({error})") from error
+
+
+def _matrix_shape(path: Path, shape: tuple[int, ...]) -> tuple[int, int]:
+    if len(shape) != 2:
+        raise InputError(f"{path}: a part must have two dimensions (samples, features), got shape {tuple(shape)}")
+    return int(shape[0]), int(shape[1])
+
+
+def check_numeric(dtype: np.dtype[Any], name: str) -> None:
+    """Refuse anything but real numbers and booleans."""
+    if dtype.kind not in "fiub":
+        raise InputError(f"{name} must hold real numbers, got dtype {dtype}")
+
+
+def _polars(path: Path) -> Any:
+    try:
+        import polars
+    except ImportError as error:
+        raise MissingDependencyError(f"{path}: reading parquet needs polars: pip install 'partwise[cli]'") from error
+    return polars

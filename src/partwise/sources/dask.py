@@ -1,0 +1,191 @@
+"""Rows on a cluster: Dask arrays and delayed CSR blocks, on threads, processes or a ``distributed.Client``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from partwise.exceptions import InputError
+from partwise.sources import blocks
+from partwise.sources.chunked import check_numeric
+from partwise.sources.memory import check_rows, cut_batches, float_type
+from partwise.sources.passes import single_blas_thread
+from partwise.sources.protocol import Block, Combine, Rows, add, pairwise_tree
+
+
+class DaskRows:
+    """Row-aligned state beside the blocks of a Dask source; ``numpy.asarray`` brings it here."""
+
+    def __init__(self, parts: list[Any], source: DaskSource, width: int | None, dtype: np.dtype[Any]) -> None:
+        self.parts, self.source, self.width, self.dtype = parts, source, width, dtype
+        self.shape = (source.shape[0],) if width is None else (source.shape[0], width)
+
+    def to_dask(self) -> Any:
+        """The state as a Dask array."""
+        tail = () if self.width is None else (self.width,)
+        arrays = [
+            da.from_delayed(part, (b - a, *tail), dtype=self.dtype)
+            for part, (a, b) in zip(self.parts, self.source.bounds, strict=True)
+        ]
+        return da.concatenate(arrays)
+
+    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        whole = np.concatenate(self.source.compute(*self.parts))
+        return whole if dtype is None else whole.astype(dtype, copy=False)
+
+
+class DaskSource:
+    """A Dask array chunked by rows, or a list of delayed blocks.
+
+    Parameters
+    ----------
+    X : dask.array.Array or list of dask.delayed.Delayed
+        The data. Chunks along features are merged. Delayed blocks hold ndarrays or sparse matrices.
+    shapes : list of (int, int), optional
+        The shapes of delayed blocks; computed if not given.
+    dtype : dtype, optional
+        The type of delayed blocks; computed if not given.
+    scheduler : {"threads", "processes", "synchronous"}, optional
+        As in ``dask.compute``. By default what Dask is set to: an active ``distributed.Client``, else threads.
+    persist : bool, default=True
+        Compute the blocks once and keep them with the workers instead of making them anew in each pass.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        shapes: Sequence[tuple[int, int]] | None = None,
+        dtype: npt.DTypeLike = None,
+        scheduler: str | None = None,
+        persist: bool = True,
+    ) -> None:
+        self._scheduler = {} if scheduler is None else {"scheduler": scheduler}
+        if isinstance(X, da.Array):
+            parts, shapes, given = _array_blocks(X)
+        else:
+            parts, given = list(X), dtype
+        if not parts:
+            raise InputError("X must have at least one block, got an empty list")
+        if shapes is None or given is None:
+            found = self.compute(*(_call(_describe, part) for part in parts))
+            shapes, given = [shape for shape, _ in found], np.result_type(*(kind for _, kind in found))
+        check_numeric(np.dtype(given), "X")
+        if len({columns for _, columns in shapes}) != 1:
+            raise InputError(f"every block of X must have the same number of columns, got shapes {list(shapes)}")
+        self.dtype = float_type(given)
+        edges = np.concatenate([[0], np.cumsum([rows for rows, _ in shapes])])
+        self.shape = (int(edges[-1]), int(shapes[0][1]))
+        self.bounds = [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        parts = [_call(_as_block, part, self.dtype) for part in parts]
+        self.parts = list(dask.persist(*parts, **self._scheduler)) if persist else parts
+
+    def compute(self, *delayed: Any) -> tuple[Any, ...]:
+        """One Dask compute; blocks see one BLAS thread in this process, as everywhere."""
+        with single_blas_thread():
+            return tuple(dask.compute(*delayed, **self._scheduler))
+
+    def reduce(self, block_fn: Callable[..., Any], *aligned: Rows, combine: Combine = add) -> Any:
+        """See :class:`partwise.sources.RowSource`."""
+        tasks = self._tasks(block_fn, aligned)
+        return self.compute(pairwise_tree(tasks, lambda a, b: _call(combine, a, b)))[0]
+
+    def map_rows(
+        self,
+        block_fn: Callable[..., Any],
+        *aligned: Rows,
+        width: int | None,
+        dtype: npt.DTypeLike = None,
+        combine: Combine | None = None,
+        out: Rows | None = None,
+    ) -> Any:
+        """See :class:`partwise.sources.RowSource`; ``out`` is not used, workers free what is no longer needed."""
+        kind = np.dtype(self.dtype if dtype is None else dtype)
+        tasks = self._tasks(block_fn, aligned)
+        if combine is None:
+            rows = [_call(_as_rows, task, kind) for task in tasks]
+            return DaskRows(self._persist(rows), self, width, kind)
+        rows = [_call(_as_rows, task[0], kind) for task in tasks]
+        small = pairwise_tree([task[1] for task in tasks], lambda a, b: _call(combine, a, b))
+        *kept, small = self._persist([*rows, small])
+        return DaskRows(kept, self, width, kind), self.compute(small)[0]
+
+    def batches(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Block]:
+        """See :class:`partwise.sources.RowSource`."""
+        order = np.arange(len(self.parts)) if rng is None else rng.permutation(len(self.parts))
+        return cut_batches((self.compute(self.parts[int(i)])[0] for i in order), size, rng)
+
+    def take(self, rows: npt.ArrayLike) -> Block:
+        """See :class:`partwise.sources.RowSource`."""
+        wanted = check_rows(rows, self.shape[0])
+        starts = np.array([a for a, _ in self.bounds])
+        # the last block that starts at or before the row: empty blocks start where the next one does
+        home = np.searchsorted(starts, wanted, side="right") - 1
+        groups = [np.flatnonzero(home == i) for i in np.unique(home)]
+        if not groups:
+            return self.compute(_call(_rows_of, self.parts[0], wanted))[0]
+        tasks = [_call(_rows_of, self.parts[home[g[0]]], wanted[g] - starts[home[g[0]]]) for g in groups]
+        place = np.argsort(np.concatenate(groups), kind="stable")
+        return blocks.stack(list(self.compute(*tasks)))[place]
+
+    def _tasks(self, block_fn: Callable[..., Any], aligned: tuple[Rows, ...]) -> list[Any]:
+        tasks = []
+        for i, (part, (a, b)) in enumerate(zip(self.parts, self.bounds, strict=True)):
+            rows = [x.parts[i] if isinstance(x, DaskRows) else np.asarray(x[a:b]) for x in aligned]
+            tasks.append(_call(_run_block, os.getpid(), block_fn, part, *rows))
+        return tasks
+
+    def _persist(self, tasks: list[Any]) -> list[Any]:
+        with single_blas_thread():
+            return list(dask.persist(*tasks, **self._scheduler))
+
+
+def _call(function: Callable[..., Any], *args: Any) -> Any:
+    return dask.delayed(function, pure=False, traverse=False)(*args)
+
+
+def _run_block(driver: int, block_fn: Callable[..., Any], block: Block, *rows: Any) -> Any:
+    # In the driver's own process the pass has set one BLAS thread already; threads must not set it for each other.
+    if os.getpid() == driver:
+        return block_fn(block, *rows)
+    with single_blas_thread():
+        return block_fn(block, *rows)
+
+
+def _array_blocks(X: Any) -> tuple[list[Any], list[tuple[int, int]], np.dtype[Any]]:
+    if X.ndim != 2:
+        raise InputError(f"X must have two dimensions (samples, features), got shape {X.shape}")
+    if any(np.isnan(size) for size in X.shape):
+        raise InputError("X must have known chunk sizes; call X.compute_chunk_sizes() first")
+    X = X.rechunk({1: -1})
+    shapes = [(int(rows), int(X.shape[1])) for rows in X.chunks[0]]
+    return list(X.to_delayed().ravel()), shapes, X.dtype
+
+
+def _describe(block: Block) -> tuple[tuple[int, int], np.dtype[Any]]:
+    return (int(block.shape[0]), int(block.shape[1])), block.dtype
+
+
+def _as_block(block: Block, dtype: np.dtype[Any]) -> Block:
+    if sp.issparse(block):
+        block = sp.csr_array(block)
+        if not block.has_canonical_format:
+            block = block.copy()
+            block.sum_duplicates()
+        return block.astype(dtype, copy=False)
+    return np.ascontiguousarray(block, dtype)
+
+
+def _as_rows(rows: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    return np.asarray(rows, dtype)
+
+
+def _rows_of(block: Block, rows: npt.NDArray[np.int64]) -> Block:
+    return block[rows]

@@ -1,0 +1,129 @@
+"""One pass that says what is in the data: flaws with their first place, empty rows and columns, norms."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.exceptions import DegenerateDataWarning, InputError
+from partwise.sources import blocks
+from partwise.sources.protocol import Block, RowSource
+
+SHOWN = 10  # rows or columns named in a warning
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What one pass over the data found."""
+
+    shape: tuple[int, int]
+    stored: int
+    n_bad: int
+    first_bad: tuple[int, int] | None
+    n_negative: int
+    first_negative: tuple[int, int] | None
+    zero_rows: int
+    first_zero_rows: tuple[int, ...]
+    zero_columns: tuple[int, ...]
+    largest: float
+    total: float
+    squared_norm: float
+
+    @property
+    def norm(self) -> float:
+        """Frobenius norm."""
+        return float(np.sqrt(self.squared_norm))
+
+    @property
+    def mean(self) -> float:
+        """Mean entry, zeros counted."""
+        return self.total / max(1, self.shape[0] * self.shape[1])
+
+    def check(self, *, allow_negative: bool, name: str = "X") -> None:
+        """Raise an error for what no method can use, and for negative entries where the method's domain forbids."""
+        if self.n_bad and self.first_bad is not None:
+            row, column = self.first_bad
+            raise InputError(
+                f"{name} contains {self.n_bad} NaN or infinity value(s), the first in row {row}, column {column}; "
+                "remove or impute them first"
+            )
+        if self.n_negative and not allow_negative and self.first_negative is not None:
+            row, column = self.first_negative
+            raise InputError(
+                f"Negative values in data passed to {name}: {self.n_negative}, the first in row {row}, column "
+                f"{column}; this method needs {name} >= 0. Shift or drop them yourself, they are never clipped silently"
+            )
+
+    def warn(self, name: str = "X") -> None:
+        """Warn of all-zero rows and columns."""
+        found = []
+        if self.zero_rows:
+            found.append(f"{self.zero_rows} all-zero row(s): {_listed(self.first_zero_rows, self.zero_rows)}")
+        if self.zero_columns:
+            shown = self.zero_columns[:SHOWN]
+            found.append(f"{len(self.zero_columns)} all-zero column(s): {_listed(shown, len(self.zero_columns))}")
+        if found:
+            message = f"{name} has {' and '.join(found)}; their weights and entries of the components will be zero"
+            warnings.warn(message, DegenerateDataWarning, stacklevel=3)
+
+
+def inspect(source: RowSource) -> Inspection:
+    """Look at every entry once (a reduce over the real data, wherever it lives)."""
+    first_rows = np.arange(source.shape[0], dtype=np.int64)
+    found = source.reduce(_inspect_block, first_rows, combine=_merge)
+    m = max(1, source.shape[1])
+    bad, negative = found["bad"], found["negative"]
+    return Inspection(
+        shape=source.shape,
+        stored=found["stored"],
+        n_bad=found["n_bad"],
+        first_bad=None if bad is None else (bad // m, bad % m),
+        n_negative=found["n_negative"],
+        first_negative=None if negative is None else (negative // m, negative % m),
+        zero_rows=found["n_zero_rows"],
+        first_zero_rows=tuple(found["zero_rows"]),
+        zero_columns=tuple(np.flatnonzero(~found["columns"]).tolist()),
+        largest=found["largest"],
+        total=found["total"],
+        squared_norm=found["squares"],
+    )
+
+
+def _inspect_block(block: Block, row_numbers: npt.NDArray[np.int64]) -> dict[str, Any]:
+    first = int(row_numbers[0]) if len(row_numbers) else 0
+    bad, negative, largest, total, squares = blocks.scan(block)
+    n_bad, n_negative = blocks.flaws(block) if bad >= 0 or negative >= 0 else (0, 0)
+    rows, columns = blocks.support(block)
+    zero_rows = np.flatnonzero(~rows)
+    offset = first * block.shape[1]
+    return {
+        "stored": int(blocks.values(block).size),
+        "n_bad": n_bad,
+        "bad": offset + bad if bad >= 0 else None,
+        "n_negative": n_negative,
+        "negative": offset + negative if negative >= 0 else None,
+        "n_zero_rows": len(zero_rows),
+        "zero_rows": (first + zero_rows[:SHOWN]).tolist(),
+        "columns": columns,
+        "largest": largest,
+        "total": total,
+        "squares": squares,
+    }
+
+
+def _merge(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+    merged = {name: a[name] + b[name] for name in ("stored", "n_bad", "n_negative", "n_zero_rows", "total", "squares")}
+    for name in ("bad", "negative"):
+        merged[name] = b[name] if a[name] is None else a[name]
+    merged["zero_rows"] = (a["zero_rows"] + b["zero_rows"])[:SHOWN]
+    merged["columns"] = a["columns"] | b["columns"]
+    merged["largest"] = max(a["largest"], b["largest"])
+    return merged
+
+
+def _listed(shown: tuple[int, ...], count: int) -> str:
+    return ", ".join(map(str, shown)) + (", ..." if count > len(shown) else "")

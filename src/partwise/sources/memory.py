@@ -1,0 +1,203 @@
+"""Rows in this process: a dense array or a CSR matrix cut into blocks that fit the cache."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from partwise.exceptions import InputError
+from partwise.sources import blocks
+from partwise.sources.passes import ordered
+from partwise.sources.protocol import Block, Combine, Rows, add, pairwise_tree
+
+DENSE_BLOCK_BYTES = 4 << 20
+# A sparse block makes a full (features x components) partial sum, so there should be few of them.
+SPARSE_BLOCK_BYTES = 16 << 20
+SMALLEST_BLOCK_ROWS = 256
+
+
+def float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """float32 stays, everything else real becomes float64."""
+    return np.dtype(np.float32 if dtype == np.float32 else np.float64)
+
+
+def partition(n_rows: int, row_bytes: float, block_bytes: int, block_rows: int | None) -> list[tuple[int, int]]:
+    """Equal blocks of about ``block_bytes``; depends on the data's shape alone, never on the machine."""
+    if block_rows is None:
+        block_rows = max(SMALLEST_BLOCK_ROWS, int(block_bytes / max(row_bytes, 1.0)))
+        count = max(1, -(-n_rows // block_rows))
+        block_rows = max(1, -(-n_rows // count))
+    elif block_rows < 1:
+        raise InputError(f"block_rows must be at least 1, got {block_rows}")
+    return [(a, min(a + block_rows, n_rows)) for a in range(0, n_rows, block_rows)] or [(0, 0)]
+
+
+class BlockedSource(ABC):
+    """The four verbs for sources whose blocks are read in this process; a subclass says how to read one."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    bounds: Sequence[tuple[int, int]]
+
+    @abstractmethod
+    def block(self, i: int) -> Block:
+        """Block number ``i`` as an ndarray or CSR array of ``dtype``."""
+
+    def reduce(self, block_fn: Callable[..., Any], *aligned: Rows, combine: Combine = add) -> Any:
+        """See :class:`partwise.sources.RowSource`."""
+
+        def one(i: int) -> Any:
+            return block_fn(self.block(i), *self._rows(i, aligned))
+
+        return pairwise_tree(ordered(one, len(self.bounds)), _owned(combine))
+
+    def map_rows(
+        self,
+        block_fn: Callable[..., Any],
+        *aligned: Rows,
+        width: int | None,
+        dtype: npt.DTypeLike = None,
+        combine: Combine | None = None,
+        out: Rows | None = None,
+    ) -> Any:
+        """See :class:`partwise.sources.RowSource`."""
+        if out is None:
+            shape = (self.shape[0],) if width is None else (self.shape[0], width)
+            out = np.empty(shape, self.dtype if dtype is None else dtype)
+
+        def one(i: int) -> Any:
+            result = block_fn(self.block(i), *self._rows(i, aligned))
+            a, b = self.bounds[i]
+            out[a:b], small = (result, None) if combine is None else result
+            return small
+
+        results = ordered(one, len(self.bounds))
+        if combine is None:
+            for _ in results:
+                pass
+            return out
+        return out, pairwise_tree(results, _owned(combine))
+
+    def batches(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Block]:
+        """See :class:`partwise.sources.RowSource`; shuffled: blocks in random order, rows within them too."""
+        order = np.arange(len(self.bounds)) if rng is None else rng.permutation(len(self.bounds))
+        return cut_batches((self.block(int(i)) for i in order), size, rng)
+
+    def take(self, rows: npt.ArrayLike) -> Block:
+        """See :class:`partwise.sources.RowSource`."""
+        wanted = check_rows(rows, self.shape[0])
+        starts = np.array([a for a, _ in self.bounds])
+        home = np.searchsorted(starts, wanted, side="right") - 1
+        parts = []
+        place = np.empty(len(wanted), np.int64)
+        done = 0
+        for i in np.unique(home):
+            here = np.flatnonzero(home == i)
+            parts.append(self.block(int(i))[wanted[here] - starts[i]])
+            place[here] = np.arange(done, done + len(here))
+            done += len(here)
+        if not parts:
+            return self.block(0)[:0]
+        return blocks.stack(parts)[place]
+
+    def _rows(self, i: int, aligned: tuple[Rows, ...]) -> list[Any]:
+        a, b = self.bounds[i]
+        return [array[a:b] for array in aligned]
+
+
+def _owned(combine: Combine) -> Combine:
+    """Results of block functions are ours, so sums can reuse the left one's memory (the bits are the same)."""
+    return _add_into if combine is add else combine
+
+
+def _add_into(a: Any, b: Any) -> Any:
+    if isinstance(a, tuple):
+        return tuple(_add_into(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray) and a.flags.owndata and a.flags.writeable and a.dtype == np.result_type(a, b):
+        a += b
+        return a
+    return a + b
+
+
+def cut_batches(parts: Iterable[Block], size: int, rng: np.random.Generator | None) -> Iterator[Block]:
+    """Batches of exactly ``size`` rows (the last may be short) from a stream of blocks, each shuffled if ``rng``."""
+    if size < 1:
+        raise InputError(f"size must be at least 1, got {size}")
+    rest: list[Block] = []
+    held = 0
+    for block in parts:
+        rest.append(block if rng is None else block[rng.permutation(block.shape[0])])
+        held += block.shape[0]
+        if held < size:
+            continue
+        merged = blocks.stack(rest)
+        whole = held - held % size
+        for a in range(0, whole, size):
+            yield merged[a : a + size]
+        rest = [merged[whole:]]
+        held -= whole
+    if held:
+        yield blocks.stack(rest)
+
+
+def check_rows(rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int64]:
+    """Row numbers as an integer vector within range."""
+    wanted = np.atleast_1d(np.asarray(rows))
+    if wanted.size == 0:
+        return np.empty(0, np.int64)
+    if wanted.dtype.kind not in "iu" or wanted.ndim != 1:
+        raise InputError(f"rows must be a vector of integers, got {wanted.dtype} with shape {wanted.shape}")
+    if wanted.min() < 0 or wanted.max() >= n_rows:
+        raise InputError(f"rows must lie in 0..{n_rows - 1}, got {wanted.min()}..{wanted.max()}")
+    return wanted.astype(np.int64)
+
+
+class MemorySource(BlockedSource):
+    """A dense array or sparse matrix in memory.
+
+    Parameters
+    ----------
+    X : array-like or scipy sparse matrix of shape (n_samples, n_features)
+        Integers and booleans are converted to float64, other layouts to C order or CSR; the input is not modified.
+    block_rows : int, optional
+        Rows in a block. The default makes blocks of about 4 MB (dense) or 16 MB (sparse).
+    """
+
+    def __init__(self, X: Any, *, block_rows: int | None = None) -> None:
+        self.dtype = float_type(getattr(X, "dtype", None))
+        if sp.issparse(X):
+            X = sp.csr_array(X)
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+            self.X: Any = X.astype(self.dtype, copy=False)
+            row_bytes = self.X.nnz * (self.dtype.itemsize + self.X.indices.itemsize) / max(1, X.shape[0])
+            limit = SPARSE_BLOCK_BYTES
+        else:
+            X = np.asarray(X)
+            if X.ndim != 2:
+                raise InputError(f"X must have two dimensions (samples, features), got shape {X.shape}")
+            self.X = np.ascontiguousarray(X, self.dtype)
+            row_bytes = X.shape[1] * self.dtype.itemsize
+            limit = DENSE_BLOCK_BYTES
+        self.shape = (int(X.shape[0]), int(X.shape[1]))
+        self.bounds = partition(self.shape[0], row_bytes, limit, block_rows)
+
+    def block(self, i: int) -> Block:
+        """See :class:`BlockedSource`."""
+        a, b = self.bounds[i]
+        if not sp.issparse(self.X):
+            return self.X[a:b]
+        first, last = self.X.indptr[a], self.X.indptr[b]
+        # views: slicing the matrix itself would copy its entries in every pass
+        part = (self.X.data[first:last], self.X.indices[first:last], self.X.indptr[a : b + 1] - first)
+        return sp.csr_array(part, shape=(b - a, self.shape[1]))
+
+    def take(self, rows: npt.ArrayLike) -> Block:
+        """See :class:`partwise.sources.RowSource`."""
+        return self.X[check_rows(rows, self.shape[0])]

@@ -1,0 +1,91 @@
+"""One way in: whatever holds the rows becomes a source."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from partwise.exceptions import InputError, MissingDependencyError
+from partwise.sources.chunked import SUFFIXES, FolderSource, MemmapSource, check_numeric
+from partwise.sources.memory import MemorySource
+from partwise.sources.protocol import RowSource
+
+
+def open_source(X: Any, *, block_rows: int | None = None, **options: Any) -> RowSource:
+    """Make a source of rows from an array, a matrix, a data frame, a file, a folder or a Dask collection.
+
+    Parameters
+    ----------
+    X : object
+        A source (returned as it is); a dense array, scipy sparse matrix or data frame; a ``numpy.memmap``; the path
+        of a ``.npy`` file (memory-mapped) or of a folder of ``.npy``, ``.npz`` or ``.parquet`` parts; a Dask
+        array or a list of delayed blocks.
+    block_rows : int, optional
+        Rows in a block, for everything but Dask collections, which bring their own.
+    **options
+        For Dask collections: see :class:`partwise.sources.dask.DaskSource`.
+
+    Returns
+    -------
+    RowSource
+        The data, ready for any estimator.
+
+    Examples
+    --------
+    >>> import numpy as np, partwise as pw
+    >>> source = pw.open_source(np.ones((6, 3)), block_rows=2)
+    >>> source.shape, source.bounds
+    ((6, 3), [(0, 2), (2, 4), (4, 6)])
+    """
+    if isinstance(X, RowSource):
+        return X
+    if _is_dask(X):
+        return _open_dask(X, block_rows, options)
+    if options:
+        raise InputError(f"{', '.join(options)}: only Dask collections take this, got {type(X).__name__}")
+    if isinstance(X, (str, Path)):
+        return _open_path(Path(X), block_rows)
+    if isinstance(X, np.memmap):
+        return MemmapSource(X, block_rows=block_rows)
+    return MemorySource(_as_matrix(X), block_rows=block_rows)
+
+
+def _open_path(path: Path, block_rows: int | None) -> RowSource:
+    if path.is_dir():
+        return FolderSource(path, block_rows=block_rows)
+    if not path.exists():
+        raise InputError(f"X: there is no file or folder {path}")
+    if path.suffix == ".npy":
+        return MemmapSource(path, block_rows=block_rows)
+    raise InputError(f"X: {path} is not a .npy file or a folder of {', '.join(SUFFIXES)} parts")
+
+
+def _as_matrix(X: Any) -> Any:
+    if not sp.issparse(X) and not isinstance(X, np.ndarray):
+        X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+    check_numeric(X.dtype, "X")
+    return X
+
+
+def _is_dask(X: Any) -> bool:
+    def made_by_dask(x: Any) -> bool:
+        return hasattr(x, "__dask_graph__")
+
+    return made_by_dask(X) or (isinstance(X, (list, tuple)) and len(X) > 0 and made_by_dask(X[0]))
+
+
+def _open_dask(X: Any, block_rows: int | None, options: dict[str, Any]) -> RowSource:
+    if block_rows is not None:
+        raise InputError("block_rows: a Dask collection brings its own blocks; use X.rechunk")
+    if "dask.array" not in sys.modules:
+        try:
+            import dask.array  # noqa: F401
+        except ImportError as error:
+            raise MissingDependencyError("Dask collections need: pip install 'partwise[dask]'") from error
+    from partwise.sources.dask import DaskSource
+
+    return DaskSource(X, **options)

@@ -1,0 +1,88 @@
+"""The one protocol: where rows live is a source's business, what is done to a block of rows is an algorithm's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+T = TypeVar("T")
+Block = Any  # a concrete ndarray or scipy CSR array; see sources.blocks for what can be done with one
+Rows = Any  # row-aligned state: an ndarray for sources of this process, DaskRows beside a Dask collection
+Combine = Callable[[Any, Any], Any]
+
+
+@runtime_checkable
+class RowSource(Protocol):
+    """A matrix as blocks of rows, and the four verbs that every algorithm is written in.
+
+    A block function gets a concrete block, then the same rows of every ``aligned`` array.  It must be picklable
+    (module level, or a ``functools.partial`` of one) and must not modify what it is given.  The same partition
+    gives identical bits on every source; another partition the same numbers to rounding.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples and of features."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The floating type in which blocks arrive."""
+
+    @property
+    def bounds(self) -> Sequence[tuple[int, int]]:
+        """First and last-plus-one row of every block."""
+
+    def reduce(self, block_fn: Callable[..., Any], *aligned: Rows, combine: Combine = ...) -> Any:
+        """Combine the small results of ``block_fn`` over all blocks, by a fixed pairwise tree."""
+
+    def map_rows(
+        self,
+        block_fn: Callable[..., Any],
+        *aligned: Rows,
+        width: int | None,
+        dtype: npt.DTypeLike = None,
+        combine: Combine | None = None,
+        out: Rows | None = None,
+    ) -> Any:
+        """A row-aligned result, ``width`` columns wide (``None``: a vector), that stays with its rows.
+
+        With ``combine``, ``block_fn`` returns ``(rows, small)`` and so does this: one pass makes the row state and
+        the statistics of it.  ``out`` may be one of ``aligned``: its memory is used again where a source can.
+        """
+
+    def batches(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Block]:
+        """Batches of rows one after the other, in file order or, given ``rng``, shuffled."""
+
+    def take(self, rows: npt.ArrayLike) -> Block:
+        """A few rows, in the order asked for."""
+
+
+def add(a: Any, b: Any) -> Any:
+    """Sum of two results: numbers, arrays, or tuples of them."""
+    if isinstance(a, tuple):
+        return tuple(add(x, y) for x, y in zip(a, b, strict=True))
+    return a + b
+
+
+def pairwise_tree(values: Iterable[T], combine: Callable[[T, T], T]) -> T:
+    """Combine neighbours, then neighbouring pairs, and so on: one shape for a given number of values.
+
+    Works on a stream and keeps at most log2(n) partial results: a finished pair of equal size is merged at once.
+    """
+    stack: list[tuple[int, T]] = []
+    for value in values:
+        size = 1
+        while stack and stack[-1][0] == size:
+            other_size, other = stack.pop()
+            value = combine(other, value)
+            size += other_size
+        stack.append((size, value))
+    if not stack:
+        raise ValueError("pairwise_tree: there is nothing to combine")
+    total = stack.pop()[1]
+    while stack:
+        total = combine(stack.pop()[1], total)
+    return total

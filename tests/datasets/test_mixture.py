@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from partwise.datasets import (
+    make_binary_mixtures,
+    make_digit_mixtures,
+    make_dominant,
+    make_laurberg,
+    make_separable,
+    make_topics,
+)
+from partwise.exceptions import InputError
+
+MAKERS = {
+    "topics": lambda seed: make_topics(n_samples=30, n_features=50, n_components=5, random_state=seed),
+    "separable": lambda seed: make_separable(random_state=seed),
+    "pure samples": lambda seed: make_separable(axis="samples", random_state=seed),
+    "dominant": lambda seed: make_dominant(random_state=seed),
+    "binary": lambda seed: make_binary_mixtures(n_samples=50, random_state=seed),
+    "signed": lambda seed: make_binary_mixtures(n_samples=50, signed=True, random_state=seed),
+    "digits": lambda seed: make_digit_mixtures(n_samples=50, random_state=seed),
+}
+
+
+@pytest.fixture(params=MAKERS.values(), ids=MAKERS.keys())
+def make(request):
+    return request.param
+
+
+def test_model_identity(make):
+    mixture = make(0)
+    np.testing.assert_array_equal(mixture.X, mixture.weights @ mixture.components)
+    np.testing.assert_array_equal(mixture.signal, mixture.X)
+    assert mixture.noise is None
+    assert mixture.weights.min() >= 0
+    n, m = mixture.X.shape
+    assert mixture.weights.shape == (n, mixture.components.shape[0])
+    assert mixture.components.shape[1] == m
+    assert np.linalg.matrix_rank(mixture.components) == mixture.components.shape[0]
+
+
+def test_seeds(make):
+    np.testing.assert_array_equal(make(3).X, make(3).X)
+    assert not np.array_equal(make(3).X, make(4).X)
+    for kind in (np.random.default_rng, np.random.RandomState):
+        np.testing.assert_array_equal(make(kind(5)).X, make(kind(5)).X)
+    assert np.isfinite(make(None).X).all()
+
+
+def test_warm_start_is_the_papers():
+    mixture = make_laurberg(0.3)
+    start = mixture.warm_start(0.05, random_state=0)
+    # A0 = A*(I + U), with components as rows: solve for U
+    U = np.linalg.lstsq(mixture.components.T, start.T, rcond=None)[0] - np.eye(3)
+    assert 0 < np.abs(U).max() <= 0.05
+    # [A0]_i = (1 + U_ii) [A*]_i + sum_j U_ji [A*]_j
+    i = 1
+    expected = sum(((j == i) + U[j, i]) * mixture.components[j] for j in range(3))
+    np.testing.assert_allclose(start[i], expected)
+    np.testing.assert_array_equal(start, mixture.warm_start(random_state=0))
+    with pytest.raises(InputError, match="level"):
+        mixture.warm_start(-0.1)
+
+
+def test_mixtures_are_frozen_and_short_to_print():
+    mixture = make_laurberg()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        mixture.X = None
+    assert repr(mixture) == "Mixture(n_samples=6, n_features=6, n_components=3, noiseless)"
