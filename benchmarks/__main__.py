@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .cases import CASES
+from .harness import chosen
 
 
 def pair(text: str) -> tuple[str, str]:
@@ -54,7 +55,9 @@ def main() -> None:
             for name, contender in loaded.CONTENDERS.items():
                 print(f"    {name:18} {contender.note}")
         return
-    importlib.import_module(CASES[options.case]).main(options)
+    case = importlib.import_module(CASES[options.case])
+    chosen(case.CONTENDERS, options)  # an unknown peer is said now, not after the data was made
+    case.main(options)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ CONTENDERS = {
     "partwise": Contender(ours_to_target(), OURS, note="float64, weights of the start included"),
     "partwise-float32": Contender(ours_to_target(np.float32), OURS, note="float32"),
     "sklearn": Contender(peer_to_target(peers.SKLEARN), {"sklearn": "scikit-learn"}, note="cd, float64"),
+    "sklearn-float32": Contender(
+        peer_to_target(peers.SKLEARN_FLOAT32), {"sklearn": "scikit-learn"}, note="cd, float32"
+    ),
     "nmf-torch-hals": Contender(
         peer_to_target(peers.NMF_TORCH_HALS), TORCH | {"nmf": "nmf-torch"}, note="halsvar, float32"
     ),

@@ -36,8 +36,9 @@ def gensim(data: Arrays, params: dict[str, Any]) -> Outcome:
 
     It starts by itself and has no weights to give: it is judged with the exact ones for its components.
     """
-    import partwise as pw
     from gensim.models.nmf import Nmf
+
+    import partwise as pw
 
     X, k = data["X"], data["H0"].shape[0]
     A, names = sp.csc_matrix(X.T), {j: str(j) for j in range(X.shape[1])}

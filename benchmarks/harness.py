@@ -155,6 +155,9 @@ def chosen(contenders: Mapping[str, Contender], options: Any) -> dict[str, Conte
     wanted = options.peers
     if wanted is None:
         return dict(contenders)
+    unknown = set(wanted) - set(contenders) - {name.split("-")[0] for name in contenders}
+    if unknown:
+        raise SystemExit(f"no such peer: {', '.join(sorted(unknown))}; there are {', '.join(contenders)}")
     return {
         name: contender
         for name, contender in contenders.items()

@@ -40,6 +40,11 @@ def sklearn_cd(X: Any, W: np.ndarray, H: np.ndarray, n_iter: int) -> Factors:
     return W, H
 
 
+def sklearn_single(X: Any, W: np.ndarray, H: np.ndarray, n_iter: int) -> Factors:
+    """The same in float32, which scikit-learn keeps when all three are."""
+    return sklearn_cd(X, W.astype(np.float32), H.astype(np.float32), n_iter)
+
+
 def _tensor(X: np.ndarray) -> Any:
     import torch
 
@@ -120,6 +125,7 @@ def _pyplanc(algorithm: str) -> Peer:
 
 
 SKLEARN = Peer(sklearn_cd)
+SKLEARN_FLOAT32 = Peer(sklearn_single, lambda X: X.astype(np.float32))
 NMF_TORCH_HALS = _nmf_torch("hals")
 NMF_TORCH_BPP = _nmf_torch("bpp")
 TORCHNMF = Peer(torchnmf, _tensor)

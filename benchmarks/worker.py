@@ -27,7 +27,10 @@ def versions(contender: Contender) -> dict[str, str]:
     """Give the versions of Python, NumPy and the contender's own packages."""
     found = {"python": platform.python_version()}
     for dist in ("numpy", "scipy", *contender.needs.values()):
-        found[dist] = importlib.metadata.version(dist)
+        try:
+            found[dist] = importlib.metadata.version(dist)
+        except importlib.metadata.PackageNotFoundError:  # importable from a folder, but not installed
+            found[dist] = "unknown"
     return found
 
 

@@ -1,3 +1,40 @@
-"""partwise: the true parts of non-negative mixtures."""
+"""partwise: the true parts of non-negative mixtures.
+
+The public names below are loaded when they are first used, so ``import partwise`` is light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "ANLS": "partwise.estimators",
+    "HALS": "partwise.estimators",
+    "MU": "partwise.estimators",
+    "nnls": "partwise.linalg",
+    "open_source": "partwise.sources",
+}
+_MODULES = ("algorithms", "datasets", "estimators", "exceptions", "linalg", "metrics", "plots", "sources", "starts")
+
+__all__ = ["ANLS", "HALS", "MU", "__version__", "nnls", "open_source", *_MODULES]
+
+if TYPE_CHECKING:
+    from partwise import algorithms, datasets, estimators, exceptions, linalg, metrics, plots, sources, starts
+    from partwise.estimators import ANLS, HALS, MU
+    from partwise.linalg import nnls
+    from partwise.sources import open_source
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return import_module(f"partwise.{name}")
+    raise AttributeError(f"module 'partwise' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -28,6 +28,9 @@ Array = npt.NDArray[Any]
 RowUpdate = Callable[[Array, Array, Array], float]
 
 
+POSITIVE_START = 1e-3  # relative to the largest entry
+
+
 @dataclass(frozen=True)
 class Penalty:
     """Elastic-net penalties of one factor, already multiplied by the size that makes them independent of the data's.
@@ -80,22 +83,26 @@ def alternate(
     W_penalty: Penalty = Penalty(),
     H_penalty: Penalty = Penalty(),
     extrapolate: bool = False,
+    positive_start: bool = False,
     tol: float = 0.0,
 ) -> Iterator[Progress]:
     """Alternate updates of weights and components; yields the start, then every round that was kept.
 
     The residual of a round with momentum belongs to the extrapolated point; when it reaches ``tol`` a round
-    without momentum follows, whose residual is exact and ``certified``.
+    without momentum follows, whose residual is exact and ``certified``.  ``positive_start`` lifts zeros of the first
+    weights and components, which multiplicative updates could never leave.
     """
     k = len(H0)
     H = np.ascontiguousarray(H0.T, source.dtype)
     gram = Gram.of(H0, source.dtype, l1=W_penalty.l1, l2=W_penalty.l2)
-    W, stats = source.map_rows(partial(_open_block, gram=gram), width=k, combine=add)
+    lift = POSITIVE_START if positive_start else 0.0
+    H = np.maximum(H, np.asarray(lift * H.max(initial=0.0), H.dtype))
+    W, stats = source.map_rows(partial(_open_block, gram=gram, lift=lift), width=k, combine=add)
     best = _objective(H, stats, squared_norm, W_penalty, H_penalty)
     yield Progress(np.ascontiguousarray(H.T), best)
     slack = 64.0 * np.finfo(source.dtype).eps * squared_norm
     momentum = Momentum()
-    spare, ahead, moving = None, H, False
+    spare, ahead, moving, last = None, H, False, np.inf
     while True:
         G, _ = W_penalty.apply(ahead.T @ ahead, ahead[:1])
         beta = momentum.beta if moving else 0.0
@@ -103,11 +110,14 @@ def alternate(
         spare, (residual_W, *stats) = source.map_rows(step, W, width=k, combine=add, out=spare)
         new, residual_H = _update_components(ahead, stats, H_penalty, update_H)
         objective = _objective(new, stats, squared_norm, W_penalty, H_penalty)
-        if objective > best + slack and moving:
+        kkt = float(np.sqrt((residual_W + residual_H) / squared_norm)) if squared_norm > 0.0 else 0.0
+        # where the objective is too small to be told from its rounding error, the KKT residual judges
+        worse = kkt > last if abs(objective - best) <= slack else objective > best
+        if worse and moving:
             momentum.reject()
             ahead, moving = H, False
             continue
-        kkt = float(np.sqrt((residual_W + residual_H) / squared_norm)) if squared_norm > 0.0 else 0.0
+        last = kkt
         certified = not moving
         W, spare = spare, W
         ahead = np.maximum(new + beta * (new - H), 0.0) if beta else new
@@ -120,12 +130,22 @@ def alternate(
         yield Progress(np.ascontiguousarray(H.T), objective, kkt, certified=certified, details={"momentum": beta})
 
 
+def natural_residual(G: Array, B: Array, W: Array) -> float:
+    """Sum of squares of ``min(w_j sqrt(G_jj), g_j / sqrt(G_jj))``, ``g = W G - B``: zero at the KKT points alone."""
+    norms = np.sqrt(np.diag(G))
+    safe = np.where(norms > 0.0, norms, 1.0)
+    parts = np.minimum(W * norms, (W @ G - B) / safe) * (norms > 0.0)
+    return float(np.vdot(parts, parts))
+
+
 def _statistics(block: Block, W: Array) -> tuple[Array, Array, float]:
     return W.T @ W, blocks.tdot(block, W), float(W.sum(dtype=np.float64))
 
 
-def _open_block(block: Block, gram: Gram) -> tuple[Array, tuple[Any, ...]]:
+def _open_block(block: Block, gram: Gram, lift: float) -> tuple[Array, tuple[Any, ...]]:
     W = np.ascontiguousarray(decode_block(block, gram), block.dtype)
+    if lift:
+        np.maximum(W, lift * W.max(axis=1, keepdims=True), out=W)
     return W, _statistics(block, W)
 
 

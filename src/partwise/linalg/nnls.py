@@ -1,7 +1,8 @@
 """Exact non-negative least squares: all samples against one Gram matrix, with a certificate.
 
 Ten coordinate sweeps find nearly every support; the exact solution on it is one Cholesky solve (many samples side by
-side); the few samples that are not optimal then are finished by an active-set method.
+side); the few samples that are not optimal then are finished by an active-set method.  Where the Gram matrix is
+nearly singular the gradient comes from the residual itself, and what that leaves in doubt is solved by QR.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import nnls as nnls_by_qr
 
 from partwise.exceptions import InputError
 from partwise.kernels.coordinate import descend
-from partwise.kernels.nnls import finish, solve_supports, verdict
+from partwise.kernels.nnls import EPS, finish, solve_supports, verdict
 from partwise.sources import RowSource, blocks, open_source
 from partwise.sources.protocol import Block, Rows
 
@@ -23,7 +25,11 @@ Array = npt.NDArray[Any]
 
 SWEEPS = 10
 REFINEMENTS = 8
-ILL_CONDITIONED = 1e-6  # smallest eigenvalue of a Gram matrix of unit components below which its rounding matters
+# smallest eigenvalue of a Gram matrix of unit components below which its rounding matters
+ILL_CONDITIONED = 1e-6
+# relative to |x|: a KKT residual, and a possible excess of |x - wH|, that call for a solver that squares nothing
+DOUBTFUL_KKT = 1e-11
+DOUBTFUL_MISFIT = 1e-10
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,17 @@ class Gram:
     scale: npt.NDArray[np.float64]
     shift: npt.NDArray[np.float64]
     ridge: npt.NDArray[np.float64]
-    ill_conditioned: bool
+    smallest: float  # eigenvalue of G
+
+    @property
+    def ill_conditioned(self) -> bool:
+        """Whether the rounding of ``G`` matters."""
+        return self.smallest < ILL_CONDITIONED
+
+    @property
+    def penalised(self) -> bool:
+        """Whether there is more to minimise than the misfit."""
+        return bool(self.shift.any() or self.ridge.any())
 
     @classmethod
     def of(cls, H: Array, dtype: npt.DTypeLike, *, l1: float = 0.0, l2: float = 0.0) -> Gram:
@@ -74,15 +90,15 @@ class Gram:
         # exactly symmetric with a unit diagonal, so that duplicated components give equal rows
         G = (G + G.T) / 2.0
         np.fill_diagonal(G, (norms > 0.0).astype(np.float64))
-        penalty = l2 / scale**2
+        penalty = (np.sqrt(l2) / scale) ** 2
         # back to a unit diagonal, now with the penalty in it
         diagonal = np.sqrt(np.diag(G) + penalty)
         diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
         G = (G + np.diag(penalty)) / np.outer(diagonal, diagonal)
         scale = scale * diagonal
         directions = np.ascontiguousarray((unit / diagonal[:, None]).T, dtype)
-        smallest = np.linalg.eigvalsh(G)[0]
-        return cls(directions, G, scale, l1 / scale, penalty / diagonal**2, bool(smallest < ILL_CONDITIONED))
+        smallest = float(np.linalg.eigvalsh(G)[0])
+        return cls(directions, G, scale, l1 / scale, penalty / diagonal**2, smallest)
 
 
 def nnls(
@@ -135,13 +151,17 @@ def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be a matrix of real numbers ({error})") from error
     if matrix.ndim != 2 or matrix.shape[0] < 1:
-        raise InputError(f"{name} must have shape (n_components, n_features), at least one row; got {matrix.shape}")
+        raise InputError(
+            f"{name} must have shape (n_components, n_features), at least one row; got {matrix.shape}"
+        )
     if matrix.shape[1] != n_features:
         raise InputError(f"{name} has {matrix.shape[1]} features (columns) but X has {n_features}")
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
         row, column = bad[0]
-        raise InputError(f"{name} contains {len(bad)} NaN or infinity value(s), the first in row {row}, column {column}")
+        raise InputError(
+            f"{name} contains {len(bad)} NaN or infinity value(s), the first in row {row}, column {column}"
+        )
     return matrix
 
 
@@ -158,6 +178,7 @@ def decode_block(block: Block, gram: Gram, certify: bool = False) -> Array:
     W, residual = solve(gram.G, B)
     if gram.ill_conditioned:
         _refine(block, gram, B, W, residual)
+    W[~np.isfinite(B).all(axis=1)] = np.nan  # minus infinity alone would pass as a weight of zero
     W /= gram.scale
     if not certify:
         return W
@@ -166,12 +187,14 @@ def decode_block(block: Block, gram: Gram, certify: bool = False) -> Array:
     return np.column_stack([W, relative])
 
 
-def solve(G: npt.NDArray[np.float64], B: npt.NDArray[np.float64]) -> tuple[Array, Array]:
+def solve(
+    G: npt.NDArray[np.float64], B: npt.NDArray[np.float64], start: npt.NDArray[np.float64] | None = None
+) -> tuple[Array, Array]:
     """Exact solutions of ``min 1/2 w G w' - b w'``, w >= 0, for the rows b of ``B``, and their KKT residuals.
 
-    ``G`` must have a unit diagonal (zero for a null component).
+    ``G`` must have a unit diagonal (zero for a null component).  ``start`` is a feasible point to begin at.
     """
-    W = np.zeros_like(B)
+    W = np.zeros_like(B) if start is None else start.copy()
     descend(G, B, W, SWEEPS, 0.0, True)
     solve_supports(G, B, W)
     residual = np.empty(len(B))
@@ -185,18 +208,66 @@ def solve(G: npt.NDArray[np.float64], B: npt.NDArray[np.float64]) -> tuple[Array
 
 def _refine(block: Block, gram: Gram, B: Array, W: Array, residual: Array) -> None:
     """Finish again from the gradient of the true residual, which the Gram matrix only knows to sqrt(eps)."""
-    rows = np.arange(len(B))
-    for attempt in range(REFINEMENTS + 1):
+    sizes = np.sqrt(blocks.squared_norms(block))
+    g, misfit = _true_gradient(block, gram, W)
+    rows = verdict(B, W, g, residual)
+    doubts = _doubtful(residual, misfit, sizes, gram)
+    rows = np.union1d(rows, np.flatnonzero(doubts))
+    for _ in range(REFINEMENTS):
+        if not len(rows):
+            break
         b, w = B[rows], W[rows]
-        g = gram.shift + w * gram.ridge - blocks.residual_dot(block[rows], w, gram.directions)
+        finish(gram.G, b, w, g[rows], np.arange(len(rows)))
+        new_g, new_misfit = _true_gradient(block[rows], gram, w)
         left = np.empty(len(rows))
-        open_rows = verdict(b, w, g, left)
-        residual[rows] = left
-        if attempt == REFINEMENTS or not len(open_rows):
-            return
-        finish(gram.G, b, w, g, open_rows)
-        rows = rows[open_rows]
-        W[rows] = w[open_rows]
+        unsettled = np.zeros(len(rows), bool)
+        unsettled[verdict(b, w, new_g, left)] = True
+        better = left < residual[rows]
+        kept = rows[better]
+        W[kept], g[kept], misfit[kept], residual[kept] = (
+            w[better],
+            new_g[better],
+            new_misfit[better],
+            left[better],
+        )
+        doubts[kept] = _doubtful(residual[kept], misfit[kept], sizes[kept], gram)
+        rows = kept[unsettled[better] | doubts[kept]]
+    if doubts.any() and not gram.penalised:
+        _solve_by_qr(block, gram, B, W, residual, misfit, np.flatnonzero(doubts))
+
+
+def _true_gradient(block: Block, gram: Gram, W: Array) -> tuple[Array, Array]:
+    """Gradient in ``W``, and ``|x - wH|``, of every row."""
+    products, misfit = blocks.residual_dot(block, W, gram.directions)
+    return gram.shift + W * gram.ridge - products, misfit
+
+
+def _doubtful(residual: Array, misfit: Array, sizes: Array, gram: Gram) -> npt.NDArray[np.bool_]:
+    """Rows whose KKT residual is too large, or says too little about the misfit: it may fall by g G^-1 g / 2."""
+    safe = np.where(sizes > 0.0, sizes, 1.0)
+    kkt, misfit = residual / safe, misfit / safe
+    excess = len(gram.G) * kkt**2 / (2.0 * max(gram.smallest, EPS))
+    hidden = (misfit > DOUBTFUL_MISFIT) & (excess > DOUBTFUL_MISFIT * misfit)
+    return np.asarray((kkt > DOUBTFUL_KKT) | hidden)
+
+
+def _solve_by_qr(
+    block: Block, gram: Gram, B: Array, W: Array, residual: Array, misfit: Array, rows: npt.NDArray[np.int64]
+) -> None:
+    """Lawson & Hanson with orthogonal transformations, a row at a time, kept where it is better."""
+    Q, R = np.linalg.qr(gram.directions.astype(np.float64))
+    w = W[rows]
+    for t, row in enumerate(rows):
+        x = blocks.to_dense(block[row : row + 1])[0]
+        try:
+            w[t] = nnls_by_qr(R, x @ Q)[0]
+        except RuntimeError:  # too many exchanges: the certificate will tell
+            continue
+    g, new_misfit = _true_gradient(block[rows], gram, w)
+    left = _residual(B[rows], w, g)
+    better = (left < residual[rows]) | (new_misfit < misfit[rows])
+    W[rows[better]] = w[better]
+    residual[rows[better]] = left[better]
 
 
 def _residual(B: Array, W: Array, g: Array) -> Array:

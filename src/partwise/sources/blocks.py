@@ -16,9 +16,14 @@ from partwise.sources.protocol import Block
 Array = npt.NDArray[Any]
 
 
+def is_sparse(block: Block) -> bool:
+    """Whether only some entries are stored."""
+    return bool(sp.issparse(block))
+
+
 def dot(block: Block, M: Array) -> Array:
     """``block @ M`` for a small dense ``M``."""
-    if not sp.issparse(block):
+    if not is_sparse(block):
         return np.asarray(block @ M)
     out = np.empty((block.shape[0], M.shape[1]), np.result_type(block.dtype, M.dtype))
     csr_dot(block.indptr, block.indices, block.data, np.ascontiguousarray(M), out)
@@ -27,7 +32,7 @@ def dot(block: Block, M: Array) -> Array:
 
 def tdot(block: Block, W: Array) -> Array:
     """``block.T @ W`` for a row-aligned ``W``."""
-    if not sp.issparse(block):
+    if not is_sparse(block):
         return np.asarray(block.T @ W)
     out = np.zeros((block.shape[1], W.shape[1]), np.result_type(block.dtype, W.dtype))
     csr_tdot(block.indptr, block.indices, block.data, np.ascontiguousarray(W), out)
@@ -36,19 +41,19 @@ def tdot(block: Block, W: Array) -> Array:
 
 def values(block: Block) -> Array:
     """The stored entries as a vector: all of a dense block, the non-zeros of a sparse one."""
-    return np.asarray(block.data if sp.issparse(block) else np.ravel(block))
+    return np.asarray(block.data if is_sparse(block) else np.ravel(block))
 
 
 def with_values(block: Block, new: Array) -> Block:
     """A block with the same pattern and other stored entries."""
-    if sp.issparse(block):
+    if is_sparse(block):
         return sp.csr_array((new, block.indices, block.indptr), shape=block.shape)
     return new.reshape(block.shape)
 
 
 def product_at(block: Block, W: Array, Ht: Array) -> Array:
     """``W @ Ht.T`` at the stored entries of the block, as a vector beside :func:`values`."""
-    if not sp.issparse(block):
+    if not is_sparse(block):
         return np.ravel(W @ Ht.T)
     out = np.empty(block.nnz, np.result_type(W.dtype, Ht.dtype))
     csr_sampled_dot(block.indptr, block.indices, np.ascontiguousarray(W), np.ascontiguousarray(Ht), out)
@@ -62,30 +67,34 @@ def row_chunks(block: Block, limit: int = 4 << 20) -> Iterator[tuple[int, int]]:
         yield a, min(a + rows, block.shape[0])
 
 
-def residual_dot(block: Block, W: Array, M: Array) -> Array:
-    """``(block - W M') M`` through the residual itself, a chunk of rows at a time."""
+def residual_dot(block: Block, W: Array, M: Array) -> tuple[Array, Array]:
+    """``R M`` and the norms of the rows of the residual ``R = block - W M'`` itself, a chunk of rows at a time."""
     out = np.empty(W.shape, np.float64)
+    norms = np.empty(len(W), np.float64)
     for a, b in row_chunks(block):
-        out[a:b] = (to_dense(block[a:b]) - W[a:b] @ M.T) @ M
-    return out
+        R = to_dense(block[a:b]) - W[a:b] @ M.T
+        out[a:b] = R @ M
+        norms[a:b] = np.sqrt(squared_norms(R))
+    return out, norms
 
 
 def is_complete(block: Block) -> bool:
     """Whether every entry is stored, so that :func:`values` leaves nothing out."""
-    return not sp.issparse(block)
+    return not is_sparse(block)
 
 
 def to_dense(block: Block) -> Array:
     """The block as an ndarray."""
-    return np.asarray(block.toarray() if sp.issparse(block) else block)
+    return np.asarray(block.toarray() if is_sparse(block) else block)
 
 
 def squared_norms(block: Block) -> Array:
     """The squared 2-norm of every row, in double precision."""
-    if sp.issparse(block):
+    if is_sparse(block):
         squares = np.asarray(block.data, np.float64) ** 2
-        return np.add.reduceat(np.append(squares, 0.0), block.indptr[:-1]) * (np.diff(block.indptr) > 0)
-    return np.einsum("ij,ij->i", block, block, dtype=np.float64)
+        sums = np.add.reduceat(np.append(squares, 0.0), block.indptr[:-1])
+        return np.asarray(sums * (np.diff(block.indptr) > 0))
+    return np.asarray(np.einsum("ij,ij->i", block, block, dtype=np.float64))
 
 
 def row_sums(block: Block) -> Array:
@@ -95,7 +104,7 @@ def row_sums(block: Block) -> Array:
 
 def scale_rows(block: Block, factors: Array) -> Block:
     """Every row multiplied by its factor."""
-    if sp.issparse(block):
+    if is_sparse(block):
         return with_values(block, block.data * np.repeat(factors, np.diff(block.indptr)).astype(block.dtype))
     return block * factors[:, None].astype(block.dtype)
 
@@ -115,7 +124,7 @@ def support(block: Block) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
     """Which rows and which columns hold anything but zero."""
     rows = np.zeros(block.shape[0], bool)
     columns = np.zeros(block.shape[1], bool)
-    if sp.issparse(block):
+    if is_sparse(block):
         csr_support(block.indptr, block.indices, block.data, rows, columns)
     else:
         dense_support(block, rows, columns)
@@ -126,13 +135,13 @@ def stack(parts: list[Block]) -> Block:
     """Blocks under one another."""
     if len(parts) == 1:
         return parts[0]
-    if sp.issparse(parts[0]):
+    if is_sparse(parts[0]):
         return sp.csr_array(sp.vstack(parts, format="csr"))
     return np.concatenate(parts)
 
 
 def _flat(block: Block, position: int) -> int:
-    if position < 0 or not sp.issparse(block):
+    if position < 0 or not is_sparse(block):
         return position
     row = int(np.searchsorted(block.indptr, position, side="right")) - 1
     return row * int(block.shape[1]) + int(block.indices[position])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,8 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from numpy.lib.format import open_memmap
 
 from partwise.exceptions import InputError, MissingDependencyError
+from partwise.sources import blocks
 from partwise.sources.memory import DENSE_BLOCK_BYTES, BlockedSource, check_rows, float_type, partition
 from partwise.sources.protocol import Block
 
@@ -39,7 +44,9 @@ class MemmapSource(BlockedSource):
         check_numeric(self.X.dtype, "X")
         self.dtype = float_type(self.X.dtype)
         self.shape = (int(self.X.shape[0]), int(self.X.shape[1]))
-        self.bounds = partition(self.shape[0], self.shape[1] * self.dtype.itemsize, DENSE_BLOCK_BYTES, block_rows)
+        self.bounds = partition(
+            self.shape[0], self.shape[1] * self.dtype.itemsize, DENSE_BLOCK_BYTES, block_rows
+        )
 
     def block(self, i: int) -> Block:
         """See :class:`BlockedSource`."""
@@ -57,8 +64,8 @@ class FolderSource(BlockedSource):
     Parameters
     ----------
     folder : path
-        Holds ``.npy`` (dense), ``.npz`` (``scipy.sparse.save_npz``, or one dense array) or ``.parquet`` files (numeric
-        columns), all of one kind.
+        Holds ``.npy`` (dense), ``.npz`` (``scipy.sparse.save_npz``, or one dense array) or ``.parquet`` files
+        (numeric columns), all of one kind.
     block_rows : int, optional
         Rows in a block. By default a part is a block; a large part is cut.
     """
@@ -68,7 +75,7 @@ class FolderSource(BlockedSource):
         self.parts = [_part(path) for path in _list_parts(self.folder)]
         first = self.parts[0]
         for part in self.parts:
-            if part.shape[1] != first.shape[1] or part.sparse != first.sparse:
+            if part.describe() != first.describe():
                 raise InputError(
                     f"every part of {self.folder} must have the same columns and format: {first.path.name} has "
                     f"{first.describe()}, {part.path.name} has {part.describe()}"
@@ -95,7 +102,7 @@ class FolderSource(BlockedSource):
         """See :class:`BlockedSource`."""
         p, a, b = self._home[i]
         data = self._load(p)[a:b]
-        if sp.issparse(data):
+        if blocks.is_sparse(data):
             return data.astype(self.dtype, copy=False)
         return np.ascontiguousarray(data, self.dtype)
 
@@ -130,6 +137,7 @@ class _NpyPart(_Part):
         super().__init__(path)
         header = _open_npy(path)
         self.shape, self.dtype = _matrix_shape(path, header.shape), header.dtype
+        check_numeric(self.dtype, str(path))
 
     def load(self) -> Any:
         return _open_npy(self.path)
@@ -138,27 +146,34 @@ class _NpyPart(_Part):
 class _NpzPart(_Part):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        try:
-            with np.load(path, allow_pickle=False) as archive:
-                self.sparse = "format" in archive
-                if self.sparse:
-                    self.shape, self.dtype = _matrix_shape(path, tuple(archive["shape"])), archive["data"].dtype
-                elif len(archive.files) != 1:
-                    raise InputError(f"{path}: expected one array, found {', '.join(archive.files)}")
-                else:
-                    array = archive[archive.files[0]]
-                    self.shape, self.dtype = _matrix_shape(path, array.shape), array.dtype
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path}: not a readable .npz file ({error})") from error
+        with self._reading(), np.load(path, allow_pickle=False) as archive:
+            names = archive.files
+            self.sparse = "format" in names
+            if self.sparse:
+                shape, self.dtype = tuple(archive["shape"]), archive["data"].dtype
+            else:
+                array = archive[names[0]]
+                shape, self.dtype = array.shape, array.dtype
+        if not self.sparse and len(names) != 1:
+            raise InputError(f"{path}: expected one array, found {', '.join(names)}")
+        self.shape = _matrix_shape(path, shape)
         check_numeric(self.dtype, str(path))
 
     def load(self) -> Any:
-        if self.sparse:
-            matrix = sp.csr_array(sp.load_npz(self.path))
-            matrix.sum_duplicates()
-            return matrix
-        with np.load(self.path, allow_pickle=False) as archive:
-            return archive[archive.files[0]]
+        with self._reading():
+            if self.sparse:
+                matrix = sp.csr_array(sp.load_npz(self.path))
+                matrix.sum_duplicates()
+                return matrix
+            with np.load(self.path, allow_pickle=False) as archive:
+                return archive[archive.files[0]]
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError, LookupError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+            raise InputError(f"{self.path}: not a readable .npz file ({error})") from error
 
 
 class _ParquetPart(_Part):
@@ -173,11 +188,16 @@ class _ParquetPart(_Part):
             raise InputError(f"{path}: not a readable parquet file ({error})") from error
         other = [name for name, kind in schema.items() if not (kind.is_numeric() or kind == polars.Boolean)]
         if other:
-            raise InputError(f"{path}: column {other[0]!r} has type {schema[other[0]]}; every column must be numeric")
-        self.columns = tuple(schema.names())
+            raise InputError(
+                f"{path}: column {other[0]!r} has type {schema[other[0]]}; every column must be numeric"
+            )
+        self.columns = schema.names()
         self.shape = (rows, len(self.columns))
         single = all(kind == polars.Float32 for kind in schema.dtypes())
         self.dtype = np.dtype(np.float32 if single else np.float64)
+
+    def describe(self) -> str:
+        return f"{super().describe()} ({', '.join(self.columns)})"
 
     def load(self) -> Any:
         frame = _polars(self.path).read_parquet(self.path)
@@ -185,7 +205,8 @@ class _ParquetPart(_Part):
 
 
 def _part(path: Path) -> _Part:
-    return {".npy": _NpyPart, ".npz": _NpzPart, ".parquet": _ParquetPart}[path.suffix](path)
+    kinds: dict[str, Callable[[Path], _Part]] = {".npy": _NpyPart, ".npz": _NpzPart, ".parquet": _ParquetPart}
+    return kinds[path.suffix](path)
 
 
 def _list_parts(folder: Path) -> list[Path]:
@@ -195,19 +216,26 @@ def _list_parts(folder: Path) -> list[Path]:
     kinds = sorted({path.suffix for path in found})
     if len(kinds) > 1:
         raise InputError(f"{folder} holds parts of several kinds ({', '.join(kinds)}); keep one kind in it")
-    return sorted(found, key=lambda path: [(t.zfill(20), t) for t in re.split(r"(\d+)", path.name)])
+    return sorted(found, key=lambda path: _natural(path.name))
+
+
+def _natural(name: str) -> tuple[list[str | int], str]:
+    """Text compares as text, runs of digits (every second piece) as numbers."""
+    return [int(t) if i % 2 else t for i, t in enumerate(re.split(r"(\d+)", name))], name
 
 
 def _open_npy(path: Path) -> npt.NDArray[Any]:
     try:
-        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        return open_memmap(path, mode="r")
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{path}: not a readable .npy file ({error})") from error
 
 
 def _matrix_shape(path: Path, shape: tuple[int, ...]) -> tuple[int, int]:
     if len(shape) != 2:
-        raise InputError(f"{path}: a part must have two dimensions (samples, features), got shape {tuple(shape)}")
+        raise InputError(
+            f"{path}: a part must have two dimensions (samples, features), got shape {tuple(shape)}"
+        )
     return int(shape[0]), int(shape[1])
 
 
@@ -221,5 +249,7 @@ def _polars(path: Path) -> Any:
     try:
         import polars
     except ImportError as error:
-        raise MissingDependencyError(f"{path}: reading parquet needs polars: pip install 'partwise[cli]'") from error
+        raise MissingDependencyError(
+            f"{path}: reading parquet needs polars: pip install 'partwise[cli]'"
+        ) from error
     return polars

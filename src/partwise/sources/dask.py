@@ -1,13 +1,12 @@
-"""Rows on a cluster: Dask arrays and delayed CSR blocks, on threads, processes or a ``distributed.Client``."""
+"""Rows on a cluster: Dask arrays and delayed blocks, on threads, processes or a ``distributed.Client``."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
-import dask
-import dask.array as da
+import dask.array
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -18,6 +17,9 @@ from partwise.sources.chunked import check_numeric
 from partwise.sources.memory import check_rows, cut_batches, float_type
 from partwise.sources.passes import single_blas_thread
 from partwise.sources.protocol import Block, Combine, Rows, add, pairwise_tree
+
+dask_: Any = dask  # Dask's own functions are only partly typed
+da: Any = dask.array
 
 
 class DaskRows:
@@ -36,7 +38,7 @@ class DaskRows:
         ]
         return da.concatenate(arrays)
 
-    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         whole = np.concatenate(self.source.compute(*self.parts))
         return whole if dtype is None else whole.astype(dtype, copy=False)
 
@@ -63,34 +65,37 @@ class DaskSource:
         X: Any,
         *,
         shapes: Sequence[tuple[int, int]] | None = None,
-        dtype: npt.DTypeLike = None,
+        dtype: npt.DTypeLike | None = None,
         scheduler: str | None = None,
         persist: bool = True,
     ) -> None:
         self._scheduler = {} if scheduler is None else {"scheduler": scheduler}
+        parts, given = X, dtype
         if isinstance(X, da.Array):
             parts, shapes, given = _array_blocks(X)
-        else:
-            parts, given = list(X), dtype
+        parts = list(parts)
         if not parts:
             raise InputError("X must have at least one block, got an empty list")
         if shapes is None or given is None:
             found = self.compute(*(_call(_describe, part) for part in parts))
-            shapes, given = [shape for shape, _ in found], np.result_type(*(kind for _, kind in found))
+            shapes = [shape for shape, _ in found] if shapes is None else shapes
+            given = np.result_type(*(kind for _, kind in found)) if given is None else given
         check_numeric(np.dtype(given), "X")
         if len({columns for _, columns in shapes}) != 1:
-            raise InputError(f"every block of X must have the same number of columns, got shapes {list(shapes)}")
+            raise InputError(
+                f"every block of X must have the same number of columns, got shapes {list(shapes)}"
+            )
         self.dtype = float_type(given)
         edges = np.concatenate([[0], np.cumsum([rows for rows, _ in shapes])])
         self.shape = (int(edges[-1]), int(shapes[0][1]))
-        self.bounds = [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        self.bounds = [(int(a), int(b)) for a, b in pairwise(edges)]
         parts = [_call(_as_block, part, self.dtype) for part in parts]
-        self.parts = list(dask.persist(*parts, **self._scheduler)) if persist else parts
+        self.parts = list(dask_.persist(*parts, **self._scheduler)) if persist else parts
 
     def compute(self, *delayed: Any) -> tuple[Any, ...]:
         """One Dask compute; blocks see one BLAS thread in this process, as everywhere."""
         with single_blas_thread():
-            return tuple(dask.compute(*delayed, **self._scheduler))
+            return tuple(dask_.compute(*delayed, **self._scheduler))
 
     def reduce(self, block_fn: Callable[..., Any], *aligned: Rows, combine: Combine = add) -> Any:
         """See :class:`partwise.sources.RowSource`."""
@@ -102,7 +107,7 @@ class DaskSource:
         block_fn: Callable[..., Any],
         *aligned: Rows,
         width: int | None,
-        dtype: npt.DTypeLike = None,
+        dtype: npt.DTypeLike | None = None,
         combine: Combine | None = None,
         out: Rows | None = None,
     ) -> Any:
@@ -135,26 +140,27 @@ class DaskSource:
         place = np.argsort(np.concatenate(groups), kind="stable")
         return blocks.stack(list(self.compute(*tasks)))[place]
 
+    def deliver(self, rows: Rows) -> Any:
+        """See :class:`partwise.sources.RowSource`."""
+        return rows.to_dask() if isinstance(rows, DaskRows) else rows
+
     def _tasks(self, block_fn: Callable[..., Any], aligned: tuple[Rows, ...]) -> list[Any]:
         tasks = []
         for i, (part, (a, b)) in enumerate(zip(self.parts, self.bounds, strict=True)):
             rows = [x.parts[i] if isinstance(x, DaskRows) else np.asarray(x[a:b]) for x in aligned]
-            tasks.append(_call(_run_block, os.getpid(), block_fn, part, *rows))
+            tasks.append(_call(_run_block, block_fn, part, *rows))
         return tasks
 
     def _persist(self, tasks: list[Any]) -> list[Any]:
         with single_blas_thread():
-            return list(dask.persist(*tasks, **self._scheduler))
+            return list(dask_.persist(*tasks, **self._scheduler))
 
 
 def _call(function: Callable[..., Any], *args: Any) -> Any:
-    return dask.delayed(function, pure=False, traverse=False)(*args)
+    return dask_.delayed(function, pure=False, traverse=False)(*args)
 
 
-def _run_block(driver: int, block_fn: Callable[..., Any], block: Block, *rows: Any) -> Any:
-    # In the driver's own process the pass has set one BLAS thread already; threads must not set it for each other.
-    if os.getpid() == driver:
-        return block_fn(block, *rows)
+def _run_block(block_fn: Callable[..., Any], block: Block, *rows: Any) -> Any:
     with single_blas_thread():
         return block_fn(block, *rows)
 
@@ -174,7 +180,7 @@ def _describe(block: Block) -> tuple[tuple[int, int], np.dtype[Any]]:
 
 
 def _as_block(block: Block, dtype: np.dtype[Any]) -> Block:
-    if sp.issparse(block):
+    if blocks.is_sparse(block):
         block = sp.csr_array(block)
         if not block.has_canonical_format:
             block = block.copy()

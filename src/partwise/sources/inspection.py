@@ -22,6 +22,7 @@ class Inspection:
 
     shape: tuple[int, int]
     stored: int
+    nonzero: int
     n_bad: int
     first_bad: tuple[int, int] | None
     n_negative: int
@@ -65,9 +66,13 @@ class Inspection:
             found.append(f"{self.zero_rows} all-zero row(s): {_listed(self.first_zero_rows, self.zero_rows)}")
         if self.zero_columns:
             shown = self.zero_columns[:SHOWN]
-            found.append(f"{len(self.zero_columns)} all-zero column(s): {_listed(shown, len(self.zero_columns))}")
+            found.append(
+                f"{len(self.zero_columns)} all-zero column(s): {_listed(shown, len(self.zero_columns))}"
+            )
         if found:
-            message = f"{name} has {' and '.join(found)}; their weights and entries of the components will be zero"
+            message = (
+                f"{name} has {' and '.join(found)}; their weights and entries of the components will be zero"
+            )
             warnings.warn(message, DegenerateDataWarning, stacklevel=3)
 
 
@@ -80,6 +85,7 @@ def inspect(source: RowSource) -> Inspection:
     return Inspection(
         shape=source.shape,
         stored=found["stored"],
+        nonzero=found["nonzero"],
         n_bad=found["n_bad"],
         first_bad=None if bad is None else (bad // m, bad % m),
         n_negative=found["n_negative"],
@@ -102,6 +108,7 @@ def _inspect_block(block: Block, row_numbers: npt.NDArray[np.int64]) -> dict[str
     offset = first * block.shape[1]
     return {
         "stored": int(blocks.values(block).size),
+        "nonzero": int(np.count_nonzero(blocks.values(block))),
         "n_bad": n_bad,
         "bad": offset + bad if bad >= 0 else None,
         "n_negative": n_negative,
@@ -116,7 +123,8 @@ def _inspect_block(block: Block, row_numbers: npt.NDArray[np.int64]) -> dict[str
 
 
 def _merge(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
-    merged = {name: a[name] + b[name] for name in ("stored", "n_bad", "n_negative", "n_zero_rows", "total", "squares")}
+    sums = ("stored", "nonzero", "n_bad", "n_negative", "n_zero_rows", "total", "squares")
+    merged = {name: a[name] + b[name] for name in sums}
     for name in ("bad", "negative"):
         merged[name] = b[name] if a[name] is None else a[name]
     merged["zero_rows"] = (a["zero_rows"] + b["zero_rows"])[:SHOWN]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,14 @@ SPARSE_BLOCK_BYTES = 16 << 20
 SMALLEST_BLOCK_ROWS = 256
 
 
-def float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
+def float_type(dtype: npt.DTypeLike | None) -> np.dtype[Any]:
     """float32 stays, everything else real becomes float64."""
     return np.dtype(np.float32 if dtype == np.float32 else np.float64)
 
 
-def partition(n_rows: int, row_bytes: float, block_bytes: int, block_rows: int | None) -> list[tuple[int, int]]:
+def partition(
+    n_rows: int, row_bytes: float, block_bytes: int, block_rows: int | None
+) -> list[tuple[int, int]]:
     """Equal blocks of about ``block_bytes``; depends on the data's shape alone, never on the machine."""
     if block_rows is None:
         block_rows = max(SMALLEST_BLOCK_ROWS, int(block_bytes / max(row_bytes, 1.0)))
@@ -54,14 +57,14 @@ class BlockedSource(ABC):
         def one(i: int) -> Any:
             return block_fn(self.block(i), *self._rows(i, aligned))
 
-        return pairwise_tree(ordered(one, len(self.bounds)), _owned(combine))
+        return _tree(ordered(one, len(self.bounds)), combine)
 
     def map_rows(
         self,
         block_fn: Callable[..., Any],
         *aligned: Rows,
         width: int | None,
-        dtype: npt.DTypeLike = None,
+        dtype: npt.DTypeLike | None = None,
         combine: Combine | None = None,
         out: Rows | None = None,
     ) -> Any:
@@ -78,10 +81,11 @@ class BlockedSource(ABC):
 
         results = ordered(one, len(self.bounds))
         if combine is None:
-            for _ in results:
-                pass
+            with closing(results):
+                for _ in results:
+                    pass
             return out
-        return out, pairwise_tree(results, _owned(combine))
+        return out, _tree(results, combine)
 
     def batches(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Block]:
         """See :class:`partwise.sources.RowSource`; shuffled: blocks in random order, rows within them too."""
@@ -105,27 +109,32 @@ class BlockedSource(ABC):
             return self.block(0)[:0]
         return blocks.stack(parts)[place]
 
+    def deliver(self, rows: Rows) -> Any:
+        """See :class:`partwise.sources.RowSource`."""
+        return rows
+
     def _rows(self, i: int, aligned: tuple[Rows, ...]) -> list[Any]:
         a, b = self.bounds[i]
         return [array[a:b] for array in aligned]
 
 
-def _owned(combine: Combine) -> Combine:
-    """Results of block functions are ours, so sums can reuse the left one's memory (the bits are the same)."""
-    return _add_into if combine is add else combine
+def _tree(results: Generator[Any], combine: Combine) -> Any:
+    """The fixed tree; if combining fails the pass ends here and now. Sums reuse the memory of partial sums."""
+    with closing(results):
+        return pairwise_tree(results, combine, into=_add_into if combine is add else None)
 
 
 def _add_into(a: Any, b: Any) -> Any:
     if isinstance(a, tuple):
         return tuple(_add_into(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, np.ndarray) and a.flags.owndata and a.flags.writeable and a.dtype == np.result_type(a, b):
+    if isinstance(a, np.ndarray) and a.dtype == np.result_type(a, b):
         a += b
         return a
     return a + b
 
 
 def cut_batches(parts: Iterable[Block], size: int, rng: np.random.Generator | None) -> Iterator[Block]:
-    """Batches of exactly ``size`` rows (the last may be short) from a stream of blocks, each shuffled if ``rng``."""
+    """Batches of exactly ``size`` rows (the last may be short) from a stream of blocks, shuffled if ``rng``."""
     if size < 1:
         raise InputError(f"size must be at least 1, got {size}")
     rest: list[Block] = []
@@ -163,14 +172,14 @@ class MemorySource(BlockedSource):
     Parameters
     ----------
     X : array-like or scipy sparse matrix of shape (n_samples, n_features)
-        Integers and booleans are converted to float64, other layouts to C order or CSR; the input is not modified.
+        Integers and booleans become float64, other layouts C order or CSR; the input is not modified.
     block_rows : int, optional
         Rows in a block. The default makes blocks of about 4 MB (dense) or 16 MB (sparse).
     """
 
     def __init__(self, X: Any, *, block_rows: int | None = None) -> None:
         self.dtype = float_type(getattr(X, "dtype", None))
-        if sp.issparse(X):
+        if blocks.is_sparse(X):
             X = sp.csr_array(X)
             if not X.has_canonical_format:
                 X = X.copy()
@@ -191,7 +200,7 @@ class MemorySource(BlockedSource):
     def block(self, i: int) -> Block:
         """See :class:`BlockedSource`."""
         a, b = self.bounds[i]
-        if not sp.issparse(self.X):
+        if not blocks.is_sparse(self.X):
             return self.X[a:b]
         first, last = self.X.indptr[a], self.X.indptr[b]
         # views: slicing the matrix itself would copy its entries in every pass

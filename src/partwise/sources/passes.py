@@ -1,7 +1,7 @@
 """One pass over blocks: a pool of threads for the blocks, one BLAS thread inside each.
 
-BLAS's own threads and ours would fight for the cores (a product and a sweep took twice the sum of their times), and
-a product split over BLAS threads need not give the same bits.  So blocks are the only parallelism.
+BLAS's own threads and ours would fight for the cores (a product and a sweep took twice the sum of their times),
+and a product split over BLAS threads need not give the same bits.  So blocks are the only parallelism.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -42,9 +42,28 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def single_blas_thread() -> AbstractContextManager[Any]:
-    """One BLAS thread while the context lasts."""
-    return _controller().limit(limits=1, user_api="blas")  # type: ignore[no-any-return, no-untyped-call]
+class _Limit:
+    """How many passes want one BLAS thread, and what gives BLAS its own back after the last."""
+
+    lock = threading.Lock()
+    holders = 0
+    limiter: Any = None
+
+
+@contextmanager
+def single_blas_thread() -> Iterator[None]:
+    """One BLAS thread while any such context lasts, in whichever thread: BLAS has one setting for the process."""
+    with _Limit.lock:
+        if _Limit.holders == 0:
+            _Limit.limiter = _controller().limit(limits=1, user_api="blas")
+        _Limit.holders += 1
+    try:
+        yield
+    finally:
+        with _Limit.lock:
+            _Limit.holders -= 1
+            if _Limit.holders == 0:
+                _Limit.limiter.restore_original_limits()
 
 
 def _task(fn: Callable[[int], T], i: int) -> T:
@@ -52,11 +71,12 @@ def _task(fn: Callable[[int], T], i: int) -> T:
     return fn(i)
 
 
-def ordered(fn: Callable[[int], T], count: int) -> Iterator[T]:
+def ordered(fn: Callable[[int], T], count: int) -> Generator[T]:
     """Yield ``fn(0), fn(1), ...`` in order, a few computed ahead in the pool.
 
-    The window bounds the memory of results waiting for their turn.  If the consumer stops early (an error, Ctrl-C)
-    what has not begun is cancelled and what runs is waited for, so nothing writes into arrays afterwards.
+    The window bounds the memory of results waiting for their turn.  If the consumer stops early (an error,
+    Ctrl-C, ``close``) what has not begun is cancelled and what runs is waited for, so nothing writes into arrays
+    afterwards.
     """
     threads = min(n_threads(), count)
     if threads <= 1 or getattr(_inside, "active", False):
@@ -71,12 +91,18 @@ def ordered(fn: Callable[[int], T], count: int) -> Iterator[T]:
             for i in range(count):
                 waiting.append(pool.submit(_task, fn, i))
                 if len(waiting) > threads:
-                    yield waiting.popleft().result()
+                    yield _next(waiting)
             while waiting:
-                yield waiting.popleft().result()
+                yield _next(waiting)
         finally:
             for future in waiting:
                 future.cancel()
             for future in waiting:
                 if not future.cancelled():
                     future.exception()
+
+
+def _next(waiting: deque[Future[T]]) -> T:
+    result = waiting[0].result()  # if Ctrl-C comes now the future is still known and will be waited for
+    waiting.popleft()
+    return result

@@ -1,4 +1,4 @@
-"""The one protocol: where rows live is a source's business, what is done to a block of rows is an algorithm's."""
+"""The one protocol: where rows live is a source's business, what is done to a block is an algorithm's."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Combine = Callable[[Any, Any], Any]
 class RowSource(Protocol):
     """A matrix as blocks of rows, and the four verbs that every algorithm is written in.
 
-    A block function gets a concrete block, then the same rows of every ``aligned`` array.  It must be picklable
-    (module level, or a ``functools.partial`` of one) and must not modify what it is given.  The same partition
-    gives identical bits on every source; another partition the same numbers to rounding.
+    A block function gets a concrete block, then the same rows of every ``aligned`` array.  It must be
+    picklable (module level, or a ``functools.partial`` of one) and must not modify what it is given.  The same
+    partition gives identical bits on every source; another partition the same numbers to rounding.
     """
 
     @property
@@ -43,14 +43,14 @@ class RowSource(Protocol):
         block_fn: Callable[..., Any],
         *aligned: Rows,
         width: int | None,
-        dtype: npt.DTypeLike = None,
+        dtype: npt.DTypeLike | None = None,
         combine: Combine | None = None,
         out: Rows | None = None,
     ) -> Any:
         """A row-aligned result, ``width`` columns wide (``None``: a vector), that stays with its rows.
 
-        With ``combine``, ``block_fn`` returns ``(rows, small)`` and so does this: one pass makes the row state and
-        the statistics of it.  ``out`` may be one of ``aligned``: its memory is used again where a source can.
+        With ``combine``, ``block_fn`` returns ``(rows, small)`` and so does this: one pass makes the row state
+        and the statistics of it.  ``out`` may be one of ``aligned``: its memory is used again where a source can.
         """
 
     def batches(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Block]:
@@ -58,6 +58,9 @@ class RowSource(Protocol):
 
     def take(self, rows: npt.ArrayLike) -> Block:
         """A few rows, in the order asked for."""
+
+    def deliver(self, rows: Rows) -> Any:
+        """Row-aligned state as the caller's kind of array: an ndarray, or a Dask array that stays where it is."""
 
 
 def add(a: Any, b: Any) -> Any:
@@ -67,22 +70,26 @@ def add(a: Any, b: Any) -> Any:
     return a + b
 
 
-def pairwise_tree(values: Iterable[T], combine: Callable[[T, T], T]) -> T:
+def pairwise_tree(
+    values: Iterable[T], combine: Callable[[T, T], T], *, into: Callable[[T, T], T] | None = None
+) -> T:
     """Combine neighbours, then neighbouring pairs, and so on: one shape for a given number of values.
 
-    Works on a stream and keeps at most log2(n) partial results: a finished pair of equal size is merged at once.
+    Works on a stream and keeps about log2(n) partial results: a finished pair of equal size is merged at once.
+    ``into`` is used instead of ``combine`` where the left one is itself a combination, whose memory is ours.
     """
+    into = combine if into is None else into
     stack: list[tuple[int, T]] = []
     for value in values:
         size = 1
         while stack and stack[-1][0] == size:
             other_size, other = stack.pop()
-            value = combine(other, value)
+            value = (combine if size == 1 else into)(other, value)
             size += other_size
         stack.append((size, value))
     if not stack:
         raise ValueError("pairwise_tree: there is nothing to combine")
     total = stack.pop()[1]
     while stack:
-        total = combine(stack.pop()[1], total)
+        total = into(stack.pop()[1], total)
     return total

@@ -1,0 +1,221 @@
+"""What every estimator shares: one validation, one run of an algorithm, fitted attributes, exact weights."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator
+from functools import partial
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from partwise.algorithms.loop import Progress, run
+from partwise.exceptions import InputError
+from partwise.linalg.nnls import Gram, check_components, decode_block
+from partwise.metrics import total_correlation_error
+from partwise.metrics.residuals import squared_residual
+from partwise.sources import Inspection, RowSource, inspect, open_source
+from partwise.starts import INITS, make_start
+
+
+class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the iterative estimators.
+
+    A subclass documents its parameters and names its algorithm in ``_iterations``; where weights are not plain least
+    squares it also gives ``_decoder``.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "init": [StrOptions(set(INITS)), "array-like", HasMethods("fit")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+        "callbacks": [list, tuple],
+    }
+    _allow_negative: ClassVar[bool] = False
+
+    def fit(self, X: Any, y: Any = None, *, truth: Any = None) -> Factorization:
+        """Find the components of ``X``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, path, Dask collection or source
+            Samples as rows; anything that :func:`partwise.open_source` takes.
+        y : ignored
+            There for scikit-learn's interface.
+        truth : array-like of shape (n_true, n_features), optional
+            True components; their total correlation error is then recorded in ``history_``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._fit(X, truth)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, truth: Any = None) -> Any:
+        """Find the components of ``X`` and return its weights, which equal those of ``transform(X)``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, path, Dask collection or source
+            Samples as rows.
+        y : ignored
+            There for scikit-learn's interface.
+        truth : array-like of shape (n_true, n_features), optional
+            True components, for ``history_``.
+
+        Returns
+        -------
+        ndarray or Dask array of shape (n_samples, n_components)
+            Non-negative weights.
+        """
+        source, W = self._fit(X, truth)
+        return source.deliver(W)
+
+    def transform(self, X: Any) -> Any:
+        """Weights of ``X`` for the components found, each sample exact and by itself.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, path, Dask collection or source
+            Samples as rows.
+
+        Returns
+        -------
+        ndarray or Dask array of shape (n_samples, n_components)
+            Non-negative weights.
+        """
+        check_is_fitted(self)
+        source = self._open(X, reset=False)
+        inspect(source).check(allow_negative=self._allow_negative)
+        return source.deliver(self._decode(source))
+
+    def inverse_transform(self, X: Any) -> Any:
+        """The samples that weights stand for: ``W @ components_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Weights.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The product.
+        """
+        check_is_fitted(self)
+        W = X if hasattr(X, "__matmul__") and hasattr(X, "shape") and not hasattr(X, "columns") else np.asarray(X)
+        if len(W.shape) != 2 or W.shape[1] != len(self.components_):
+            raise InputError(f"X must have shape (n_samples, {len(self.components_)}), got {tuple(W.shape)}")
+        return W @ self.components_
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = not self._allow_negative
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @abstractmethod
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
+        """The algorithm on this data from this start."""
+
+    def _decoder(self, dtype: Any) -> Any:
+        """Block function that gives the weights of a block of rows."""
+        return partial(decode_block, gram=Gram.of(self.components_, dtype))
+
+    def _decode(self, source: RowSource) -> Any:
+        return source.map_rows(self._decoder(source.dtype), width=len(self.components_))
+
+    def _fit(self, X: Any, truth: Any) -> tuple[RowSource, Any]:
+        self._validate_params()
+        source = self._open(X, reset=True)
+        seen = inspect(source)
+        seen.check(allow_negative=self._allow_negative)
+        seen.warn()
+        k = self._check_n_components(source.shape)
+        error = None
+        if truth is not None:
+            truth = check_components(truth, source.shape[1], name="truth")
+            error = partial(_error_against, truth=truth)
+        rng = _generator(self.random_state)
+        H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=not self._allow_negative)
+        result = run(
+            self._iterations(source, H0, seen),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callbacks=self.callbacks,
+            error=error,
+        )
+        self.components_ = result.components
+        self.n_components_ = len(result.components)
+        self.n_iter_, self.converged_ = result.n_iter, result.converged
+        self.stop_reason_, self.history_, self.kkt_ = result.stop_reason, result.history, result.kkt
+        W = self._decode(source)
+        squared, norm = squared_residual(source, W, np.ascontiguousarray(self.components_.T))
+        self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
+        if not result.converged and result.n_iter >= self.max_iter and self.tol > 0.0:
+            warnings.warn(
+                f"{type(self).__name__} stopped at max_iter={self.max_iter} with a KKT residual of {result.kkt:.3g} > "
+                f"tol={self.tol:g}; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return source, W
+
+    def _open(self, X: Any, *, reset: bool) -> RowSource:
+        if isinstance(X, (str, Path, RowSource, np.memmap)) or hasattr(X, "__dask_graph__") or _delayed_blocks(X):
+            source = open_source(X)
+            if min(source.shape) == 0:
+                raise InputError(f"X is empty: shape {source.shape}")
+            if reset:
+                self.n_features_in_ = source.shape[1]
+                if hasattr(self, "feature_names_in_"):
+                    del self.feature_names_in_
+            elif source.shape[1] != self.n_features_in_:
+                raise InputError(
+                    f"X has {source.shape[1]} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input"
+                )
+            return source
+        checked = validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        return open_source(checked)
+
+    def _check_n_components(self, shape: tuple[int, int]) -> int:
+        largest = min(shape)
+        k = largest if self.n_components is None else int(self.n_components)
+        if k > largest:
+            raise InputError(
+                f"n_components={k} must lie in 1..{largest}, the smaller of n_samples={shape[0]} and n_features={shape[1]}"
+            )
+        return k
+
+
+def _delayed_blocks(X: Any) -> bool:
+    return isinstance(X, (list, tuple)) and len(X) > 0 and hasattr(X[0], "__dask_graph__")
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    return np.random.default_rng(random_state)
+
+
+def _error_against(components: Any, truth: Any) -> float:
+    return float(total_correlation_error(components, truth))

@@ -1,0 +1,360 @@
+"""HALS, ANLS and MU as scikit-learn estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from partwise.algorithms.alternating import Penalty
+from partwise.algorithms.anls import anls
+from partwise.algorithms.hals import hals
+from partwise.algorithms.loop import Progress
+from partwise.algorithms.mu import Divergence, decode_beta_block, mu
+from partwise.estimators.base import Factorization
+from partwise.exceptions import InputError
+from partwise.linalg.nnls import Gram, decode_block
+from partwise.sources import Inspection, RowSource
+
+_PENALTIES = {name: [Interval(Real, 0, None, closed="left")] for name in ("l1_W", "l2_W", "l1_H", "l2_H")}
+
+
+class _Penalised(Factorization):
+    """Elastic-net penalties on both factors; their sizes are put in here, once."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**Factorization._parameter_constraints, **_PENALTIES}
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        init: Any = "pure",
+        l1_W: float = 0.0,
+        l2_W: float = 0.0,
+        l1_H: float = 0.0,
+        l2_H: float = 0.0,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        callbacks: Any = (),
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.l1_W = l1_W
+        self.l2_W = l2_W
+        self.l1_H = l1_H
+        self.l2_H = l2_H
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def _W_penalty(self) -> Penalty:
+        return Penalty(self.l1_W * self.n_features_in_, self.l2_W * self.n_features_in_)
+
+    def _H_penalty(self, n_samples: int) -> Penalty:
+        return Penalty(self.l1_H * n_samples, self.l2_H * n_samples)
+
+    def _decoder(self, dtype: Any) -> Any:
+        penalty = self._W_penalty()
+        return partial(decode_block, gram=Gram.of(self.components_, dtype, l1=penalty.l1, l2=penalty.l2))
+
+
+class HALS(_Penalised):
+    """Hierarchical alternating least squares: the fast general-purpose factorization.
+
+    Minimises ``1/2 |X - W H|^2 + m (l1_W |W|_1 + l2_W/2 |W|^2) + n (l1_H |H|_1 + l2_H/2 |H|^2)`` over non-negative
+    ``W`` and ``H``, with n samples and m features, by coordinate sweeps on sufficient statistics with extrapolation.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components; by default the smaller of the numbers of samples and features.
+    init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
+        Where to start.
+    sweeps : int, default=2
+        Coordinate sweeps over each factor for each pass over the data.
+    extrapolate : bool, default=True
+        Move on along the last step (Ang & Gillis 2019); a round that raised the objective is taken back.
+    l1_W, l2_W, l1_H, l2_H : float, default=0
+        Penalties; their meaning depends neither on the number of samples nor of features.
+    max_iter : int, default=500
+        Largest number of passes.
+    tol : float, default=1e-4
+        Stop when the residual of the optimality conditions of both factors, relative to ``|X|``, is this small.
+    random_state : int, Generator or RandomState, optional
+        Seed.
+    callbacks : list of callables
+        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The parts.
+    reconstruction_error_ : float
+        ``|X - W H| / |X|`` with the exact weights of the final components.
+    history_ : History
+        One row an iteration: time, objective, KKT residual, and the error if a truth was given.
+    n_iter_ : int
+        Iterations done.
+    converged_ : bool
+        Whether the optimality conditions hold to ``tol``.
+    stop_reason_ : str
+        Why it stopped.
+    kkt_ : float
+        The last residual of the optimality conditions.
+    n_components_ : int
+        Number of components.
+    n_features_in_ : int
+        Number of features.
+
+    References
+    ----------
+    Cichocki, Zdunek & Amari (2007); Gillis & Glineur (2012); Ang & Gillis (2019).
+
+    Examples
+    --------
+    >>> import partwise as pw
+    >>> data = pw.datasets.make_laurberg(0.1)
+    >>> model = pw.HALS(3, tol=1e-12, max_iter=2000).fit(data.X)
+    >>> pw.metrics.total_correlation_error(model.components_, data.components) < 1e-6
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_Penalised._parameter_constraints,
+        "sweeps": [Interval(Integral, 1, None, closed="left")],
+        "extrapolate": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        init: Any = "pure",
+        sweeps: int = 2,
+        extrapolate: bool = True,
+        l1_W: float = 0.0,
+        l2_W: float = 0.0,
+        l1_H: float = 0.0,
+        l2_H: float = 0.0,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        callbacks: Any = (),
+    ) -> None:
+        super().__init__(
+            n_components,
+            init=init,
+            l1_W=l1_W,
+            l2_W=l2_W,
+            l1_H=l1_H,
+            l2_H=l2_H,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+            callbacks=callbacks,
+        )
+        self.sweeps = sweeps
+        self.extrapolate = extrapolate
+
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
+        return hals(
+            source,
+            H0,
+            squared_norm=seen.squared_norm,
+            sweeps=self.sweeps,
+            extrapolate=self.extrapolate,
+            W_penalty=self._W_penalty(),
+            H_penalty=self._H_penalty(source.shape[0]),
+            tol=self.tol,
+        )
+
+
+class ANLS(_Penalised):
+    """Alternating exact non-negative least squares: each factor is solved to optimality given the other.
+
+    Fewer, dearer iterations than :class:`HALS`, with the same objective and penalties.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components; by default the smaller of the numbers of samples and features.
+    init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
+        Where to start.
+    l1_W, l2_W, l1_H, l2_H : float, default=0
+        Penalties; their meaning depends neither on the number of samples nor of features.
+    max_iter : int, default=500
+        Largest number of passes.
+    tol : float, default=1e-4
+        Stop when the residual of the optimality conditions of both factors, relative to ``|X|``, is this small.
+    random_state : int, Generator or RandomState, optional
+        Seed.
+    callbacks : list of callables
+        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The parts.
+    reconstruction_error_ : float
+        ``|X - W H| / |X|`` with the exact weights of the final components.
+    history_ : History
+        One row an iteration: time, objective, KKT residual, and the error if a truth was given.
+    n_iter_ : int
+        Iterations done.
+    converged_ : bool
+        Whether the optimality conditions hold to ``tol``.
+    stop_reason_ : str
+        Why it stopped.
+    kkt_ : float
+        The last residual of the optimality conditions.
+    n_components_ : int
+        Number of components.
+    n_features_in_ : int
+        Number of features.
+
+    References
+    ----------
+    Kim & Park (2008).
+
+    Examples
+    --------
+    >>> import partwise as pw
+    >>> data = pw.datasets.make_laurberg(0.3)
+    >>> model = pw.ANLS(3, tol=1e-10, max_iter=2000).fit(data.X)
+    >>> model.converged_
+    True
+    """
+
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
+        return anls(
+            source,
+            H0,
+            squared_norm=seen.squared_norm,
+            W_penalty=self._W_penalty(),
+            H_penalty=self._H_penalty(source.shape[0]),
+        )
+
+
+class MU(_Penalised):
+    """Multiplicative updates for the squared error, the Kullback-Leibler or any beta-divergence.
+
+    Minimises ``D_beta(X | W H)`` (for 2: ``1/2 |X - W H|^2``) plus the penalties of :class:`HALS`.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components; by default the smaller of the numbers of samples and features.
+    init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
+        Where to start. Zeros could never be left, so they are lifted to a small positive value.
+    beta_loss : float or {"frobenius", "kullback-leibler", "itakura-saito"}, default="frobenius"
+        The divergence; the names stand for 2, 1 and 0. For 0 and below the data must be positive.
+    l1_W, l2_W, l1_H, l2_H : float, default=0
+        Penalties; their meaning depends neither on the number of samples nor of features.
+    max_iter : int, default=500
+        Largest number of passes.
+    tol : float, default=1e-4
+        Stop when the residual of the optimality conditions of both factors, relative to the data, is this small.
+    random_state : int, Generator or RandomState, optional
+        Seed.
+    callbacks : list of callables
+        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The parts.
+    reconstruction_error_ : float
+        ``|X - W H| / |X|`` in the Frobenius norm, whatever the divergence, with the weights of ``transform``.
+    history_ : History
+        One row an iteration: time, objective, KKT residual, and the error if a truth was given.
+    n_iter_ : int
+        Iterations done.
+    converged_ : bool
+        Whether the optimality conditions hold to ``tol``.
+    stop_reason_ : str
+        Why it stopped.
+    kkt_ : float
+        The last residual of the optimality conditions.
+    n_components_ : int
+        Number of components.
+    n_features_in_ : int
+        Number of features.
+
+    References
+    ----------
+    Lee & Seung (2001); Févotte & Idier (2011).
+
+    Examples
+    --------
+    >>> import numpy as np, partwise as pw
+    >>> X = np.random.default_rng(0).poisson(3.0, (50, 20))
+    >>> model = pw.MU(4, beta_loss="kullback-leibler", tol=1e-2).fit(X)
+    >>> bool(np.all(np.diff(model.history_["objective"]) <= 0))
+    True
+    """
+
+    _NAMES: ClassVar[dict[str, float]] = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_Penalised._parameter_constraints,
+        "beta_loss": [StrOptions(set(_NAMES)), Real],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        init: Any = "pure",
+        beta_loss: Any = "frobenius",
+        l1_W: float = 0.0,
+        l2_W: float = 0.0,
+        l1_H: float = 0.0,
+        l2_H: float = 0.0,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        callbacks: Any = (),
+    ) -> None:
+        super().__init__(
+            n_components,
+            init=init,
+            l1_W=l1_W,
+            l2_W=l2_W,
+            l1_H=l1_H,
+            l2_H=l2_H,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+            callbacks=callbacks,
+        )
+        self.beta_loss = beta_loss
+
+    @property
+    def _beta(self) -> float:
+        return self._NAMES.get(self.beta_loss, self.beta_loss) if isinstance(self.beta_loss, str) else self.beta_loss
+
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
+        if self._beta <= 0.0 and seen.nonzero < source.shape[0] * source.shape[1]:
+            raise InputError(
+                f"beta_loss={self.beta_loss!r} needs X > 0 everywhere, but X holds zeros: the divergence is infinite; "
+                "use beta_loss > 0 or add a small constant to X"
+            )
+        return mu(
+            source,
+            H0,
+            squared_norm=seen.squared_norm,
+            beta=float(self._beta),
+            W_penalty=self._W_penalty(),
+            H_penalty=self._H_penalty(source.shape[0]),
+        )
+
+    def _decoder(self, dtype: Any) -> Any:
+        if self._beta == 2.0:
+            return super()._decoder(dtype)
+        Ht = np.ascontiguousarray(self.components_.T, dtype)
+        return partial(decode_beta_block, H=Ht, divergence=Divergence(float(self._beta)), penalty=self._W_penalty())

@@ -1,0 +1,68 @@
+"""Leading singular values and right vectors of a source, by passes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.sources import RowSource, blocks
+from partwise.sources.protocol import Block
+
+Array = npt.NDArray[Any]
+
+
+def truncated_svd(
+    source: RowSource, k: int, *, rng: np.random.Generator, oversample: int = 10, max_passes: int = 12, tol: float = 1e-6
+) -> tuple[Array, Array]:
+    """Singular values (k,) and right singular vectors (k, m), by randomised subspace iteration on ``X' X``.
+
+    Halko, Martinsson & Tropp (2011).  Every pass is one reduce of ``X' (X Q)``; it stops when the leading singular
+    values have settled to ``tol``.  Signs are fixed (the largest entry of a vector is positive).
+
+    Parameters
+    ----------
+    source : RowSource
+        The data.
+    k : int
+        Number of singular vectors, at most ``min(shape)``.
+    rng : numpy.random.Generator
+        Where the first subspace comes from.
+    oversample : int
+        Further dimensions of the subspace.
+    max_passes : int
+        Largest number of passes.
+    tol : float
+        Relative change of the singular values at which to stop.
+
+    Returns
+    -------
+    values : ndarray of shape (k,)
+        Singular values, falling.
+    vectors : ndarray of shape (k, n_features)
+        Right singular vectors.
+    """
+    n, m = source.shape
+    width = min(k + oversample, n, m)
+    Q = np.linalg.qr(rng.standard_normal((m, width)))[0]
+    values = np.zeros(k)
+    for _ in range(max_passes):
+        Z = source.reduce(partial(_gram_block, Q=np.ascontiguousarray(Q, source.dtype))).astype(np.float64)
+        # Rayleigh-Ritz: Q' X'X Q = Q' Z
+        eigenvalues, U = np.linalg.eigh((Q.T @ Z + Z.T @ Q) / 2.0)
+        order = np.argsort(eigenvalues)[::-1][:k]
+        new = np.sqrt(np.maximum(eigenvalues[order], 0.0))
+        vectors = (Q @ U[:, order]).T
+        settled = np.abs(new - values).max(initial=0.0) <= tol * new.max(initial=0.0)
+        values = new
+        if settled:
+            break
+        Q = np.linalg.qr(Z)[0]
+    strongest = vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)]
+    return values, vectors * np.where(strongest < 0.0, -1.0, 1.0)[:, None]
+
+
+def _gram_block(block: Block, Q: Array) -> Array:
+    return blocks.tdot(block, blocks.dot(block, Q))

@@ -1,0 +1,120 @@
+"""How far the product of the factors is from the data, without cancellation."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.exceptions import InputError
+from partwise.sources import RowSource, blocks, open_source
+from partwise.sources.protocol import Block, Rows
+
+Array = npt.NDArray[Any]
+
+# Below this relative squared error the expanded form |X|^2 - 2<X,WH> + |WH|^2 has lost half of its digits.
+CANCELLATION = 1e-8
+
+
+def relative_error(X: Any, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
+    """``|X - W H| / |X|`` in the Frobenius norm.
+
+    Dense data: from the residual itself, a few rows at a time.  Sparse data: from sums over the stored entries and
+    small Gram matrices, unless the error is so small that this would cancel; then from the residual too.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, path, Dask collection or source, of shape (n_samples, n_features)
+        The data.
+    W : array-like of shape (n_samples, n_components)
+        Weights.
+    H : array-like of shape (n_components, n_features)
+        Components.
+
+    Returns
+    -------
+    float
+        0 for an exact factorization, 1 for a zero one. If ``X`` is zero: 0 if ``W H`` is zero too, else infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.metrics import relative_error
+    >>> W, H = np.array([[1.0], [2.0]]), np.array([[3.0, 4.0]])
+    >>> relative_error(W @ H, W, H), relative_error(W @ H, 0 * W, H)
+    (0.0, 1.0)
+    """
+    source = open_source(X)
+    weights = W if not isinstance(W, (list, tuple)) else np.asarray(W)
+    components = np.asarray(H)
+    _check_factors(source.shape, np.shape(weights), components.shape)
+    squared, norm = squared_residual(source, weights, np.ascontiguousarray(components.T))
+    if norm == 0.0:
+        return 0.0 if squared == 0.0 else float("inf")
+    return float(np.sqrt(squared / norm))
+
+
+def l1_residual(truth_product: npt.ArrayLike, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
+    """``1 - |P - W H|_sum / |P|_sum`` with the true noiseless product ``P = B C``: 1 is perfect, 0 is ``W H = 0``.
+
+    The measure of Gillis & Luce (2014) and of Table 2 in Bhattacharyya et al. (2016), section 5.2.
+
+    Parameters
+    ----------
+    truth_product : array-like of shape (n_samples, n_features)
+        The product of the true factors, without noise.
+    W : array-like of shape (n_samples, n_components)
+        Weights found.
+    H : array-like of shape (n_components, n_features)
+        Components found.
+
+    Returns
+    -------
+    float
+        At most 1; negative if ``W H`` is worse than nothing.
+
+    Examples
+    --------
+    >>> from partwise.metrics import l1_residual
+    >>> l1_residual([[1.0, 1.0], [0.0, 2.0]], [[1.0], [1.0]], [[0.0, 2.0]])
+    0.5
+    """
+    P, weights, components = np.asarray(truth_product, float), np.asarray(W, float), np.asarray(H, float)
+    if P.ndim != 2:
+        raise InputError(f"truth_product must have two dimensions, got shape {P.shape}")
+    _check_factors(P.shape, weights.shape, components.shape)
+    size = float(np.abs(P).sum())
+    if size == 0.0:
+        raise InputError("truth_product is all zero; the residual is relative to it")
+    return float(1.0 - np.abs(P - weights @ components).sum() / size)
+
+
+def squared_residual(source: RowSource, W: Rows, Ht: Array) -> tuple[float, float]:
+    """``|X - W H|^2`` and ``|X|^2``."""
+    squared, norm, WtW = source.reduce(partial(_residual_block, Ht=Ht, exact=False), W)
+    squared += float(np.vdot(WtW, Ht.T.astype(np.float64) @ Ht))
+    if squared <= CANCELLATION * norm:
+        squared = source.reduce(partial(_residual_block, Ht=Ht, exact=True), W)[0]
+    return float(squared), float(norm)
+
+
+def _residual_block(block: Block, W: Array, *, Ht: Array, exact: bool) -> tuple[float, float, Array]:
+    """|X - WH|^2 - |WH|_{not summed here}^2, |X|^2 and the W'W of the rows whose |WH|^2 is left to the caller."""
+    k = W.shape[1]
+    norm = float(blocks.squared_norms(block).sum())
+    if exact or blocks.is_complete(block):
+        total = 0.0
+        for a, b in blocks.row_chunks(block):
+            R = blocks.to_dense(block[a:b]) - W[a:b] @ Ht.T
+            total += float(np.vdot(R, R))
+        return total, norm, np.zeros((k, k))
+    at = blocks.product_at(block, W, Ht).astype(np.float64)
+    cross = float(np.dot(blocks.values(block).astype(np.float64), at))
+    return norm - 2.0 * cross, norm, W.T.astype(np.float64) @ W
+
+
+def _check_factors(X: tuple[int, ...], W: tuple[int, ...], H: tuple[int, ...]) -> None:
+    if len(W) != 2 or len(H) != 2 or W[0] != X[0] or H[1] != X[1] or W[1] != H[0]:
+        raise InputError(f"W {W} times H {H} does not give the shape {tuple(X)} of the data")

@@ -1,0 +1,5 @@
+"""Where an iteration begins."""
+
+from partwise.starts.making import INITS, make_start, nndsvd_start, perturbed, pure_start, random_start
+
+__all__ = ["INITS", "make_start", "nndsvd_start", "perturbed", "pure_start", "random_start"]

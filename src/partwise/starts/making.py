@@ -1,0 +1,168 @@
+"""Starting components: random, from the singular vectors, from pure records, given, or a perturbed truth."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.algorithms.spa import spa
+from partwise.exceptions import DegenerateDataWarning, InputError
+from partwise.linalg.nnls import check_components
+from partwise.linalg.svd import truncated_svd
+from partwise.sources import Inspection, RowSource, blocks
+from partwise.sources.protocol import Block
+
+Array = npt.NDArray[Any]
+
+INITS = ("pure", "nndsvd", "nndsvda", "random")
+TINY_ROW = 1e-3  # rows below this times the mean row sum are noise as directions and are not picked as pure
+
+
+def make_start(
+    init: Any,
+    source: RowSource,
+    n_components: int,
+    *,
+    seen: Inspection,
+    rng: np.random.Generator,
+    nonnegative: bool = True,
+) -> Array:
+    """Starting components ``(n_components, n_features)`` from a name, an array or a fitted estimator.
+
+    Parameters
+    ----------
+    init : str, array-like or fitted estimator
+        ``"pure"`` (records picked by SPA), ``"nndsvd"``, ``"nndsvda"``, ``"random"``; an array of components; or
+        anything with ``components_``.
+    source : RowSource
+        The data.
+    n_components : int
+        Number of components.
+    seen : Inspection
+        What a first pass over the data found.
+    rng : numpy.random.Generator
+        Randomness.
+    nonnegative : bool, default=True
+        Refuse a given start with negative entries.
+
+    Returns
+    -------
+    ndarray
+        A new array.
+    """
+    if isinstance(init, str):
+        if init == "pure":
+            return pure_start(source, n_components, seen=seen, rng=rng)
+        if init in ("nndsvd", "nndsvda"):
+            return nndsvd_start(source, n_components, seen=seen, rng=rng, fill=init == "nndsvda")
+        if init == "random":
+            return random_start(source, n_components, seen=seen, rng=rng)
+        raise InputError(f"init must be one of {', '.join(INITS)}, an array or a fitted estimator; got {init!r}")
+    H = check_components(getattr(init, "components_", init), source.shape[1], name="init").copy()
+    if len(H) != n_components:
+        raise InputError(f"init has {len(H)} components (rows) but n_components={n_components}")
+    if nonnegative and (H < 0.0).any():
+        row, column = np.argwhere(H < 0.0)[0]
+        count = int((H < 0.0).sum())
+        raise InputError(f"init has {count} negative value(s), the first in row {row}, column {column}; it must be >= 0")
+    return H
+
+
+def random_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator) -> Array:
+    """Half-normal entries of the size that makes ``W H`` as large as the data when ``W`` is alike."""
+    return np.sqrt(max(abs(seen.mean), np.finfo(float).tiny) / k) * np.abs(rng.standard_normal((k, source.shape[1])))
+
+
+def nndsvd_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator, fill: bool = False) -> Array:
+    """NNDSVD (Boutsidis & Gallopoulos 2008): the stronger of the positive and negative part of each singular pair.
+
+    The left vectors are never stored: only the norms of their two parts are needed, one reduce.  ``fill`` replaces
+    zeros by the mean of the data (NNDSVDa).
+    """
+    values, V = truncated_svd(source, k, rng=rng)
+    positive, negative = source.reduce(partial(_part_norms, Vt=np.ascontiguousarray(V.T, source.dtype)))
+    V_plus, V_minus = np.maximum(V, 0.0), np.maximum(-V, 0.0)
+    weight_plus = np.sqrt(positive) * np.linalg.norm(V_plus, axis=1)
+    weight_minus = np.sqrt(negative) * np.linalg.norm(V_minus, axis=1)
+    plus = weight_plus >= weight_minus
+    H = np.where(plus[:, None], V_plus, V_minus)
+    norms = np.linalg.norm(H, axis=1)
+    # X v = sigma u, so these weights already hold sigma |u+-| |v+-|
+    H *= np.sqrt(np.maximum(weight_plus, weight_minus) / np.where(norms > 0.0, norms**2, 1.0))[:, None]
+    if fill:
+        H[H == 0.0] = max(seen.mean, 0.0)
+    return _revive(H, source, rng)
+
+
+def pure_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator) -> Array:
+    """Records picked by SPA among directions: rows of non-negative data are scaled to sum one first.
+
+    On raw rows SPA favours the large ones and misses parts that occur in small samples only (dark pixels, short
+    documents).  Rows below a thousandth of the mean sum are left out: their direction is noise.
+    """
+    sums = source.map_rows(_row_sums, width=None, dtype=np.float64)
+    if seen.n_negative:
+        scale = np.ones(source.shape[0])
+    else:
+        sums = np.asarray(sums)
+        floor = TINY_ROW * seen.total / max(1, source.shape[0] - seen.zero_rows)
+        scale = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > floor)
+    picked = spa(source, k, row_scale=scale)
+    anchors = picked.anchors
+    if len(anchors) < k:
+        warnings.warn(
+            f"only {len(anchors)} of {k} pure records were found (the data has numerical rank {len(anchors)}); "
+            "the other starting components are random",
+            DegenerateDataWarning,
+            stacklevel=3,
+        )
+    H = random_start(source, k, seen=seen, rng=rng)
+    if len(anchors):
+        rows = blocks.to_dense(source.take(anchors)).astype(np.float64) * scale[anchors][:, None]
+        # as large as the data's mean record, so that weights are of order one whatever the unit of the data
+        H[: len(anchors)] = rows * (1.0 if seen.n_negative else seen.total / max(1, source.shape[0]))
+    return H
+
+
+def perturbed(truth: npt.ArrayLike, level: float = 0.05, *, random_state: int | None = None) -> Array:
+    """The papers' warm start ``A* (I + U)``, U uniform in [-level, level): it knows the truth, so it is for the lab.
+
+    Parameters
+    ----------
+    truth : array-like of shape (n_components, n_features)
+        The true components.
+    level : float
+        Half-width of the uniform distribution; 0.05 in Li & Liang (2017), section 7.
+    random_state : int, optional
+        Seed.
+
+    Returns
+    -------
+    ndarray of shape (n_components, n_features)
+        ``(I + U)' truth``.
+    """
+    H = np.asarray(truth, float)
+    U = np.random.default_rng(random_state).uniform(-level, level, (len(H), len(H)))
+    return np.asarray(H + U.T @ H)
+
+
+def _revive(H: Array, source: RowSource, rng: np.random.Generator) -> Array:
+    """A component that came out zero (rank below k) would stay zero for ever; give it a random record's direction."""
+    dead = np.flatnonzero(~(H > 0.0).any(axis=1))
+    for j in dead:
+        H[j] = np.abs(blocks.to_dense(source.take(rng.integers(source.shape[0], size=1)))[0])
+        H[j] += np.finfo(float).eps * rng.random(H.shape[1])
+    return H
+
+
+def _part_norms(block: Block, Vt: Array) -> tuple[Array, Array]:
+    U = blocks.dot(block, Vt).astype(np.float64)
+    return (np.maximum(U, 0.0) ** 2).sum(axis=0), (np.minimum(U, 0.0) ** 2).sum(axis=0)
+
+
+def _row_sums(block: Block) -> Array:
+    return blocks.row_sums(block)

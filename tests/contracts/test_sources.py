@@ -1,0 +1,504 @@
+"""Every source is the same rows: four verbs, identical bits for one partition and format, nothing modified."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import dask
+import dask.array as da
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from distributed import Client, LocalCluster
+
+import partwise as pw
+from partwise.algorithms.hals import hals
+from partwise.algorithms.loop import run
+from partwise.exceptions import InputError
+from partwise.sources import MemorySource, RowSource, add, blocks, inspect, open_source
+
+ROWS, FEATURES, BLOCK = 57, 7, 5  # twelve blocks, the last one short
+
+# worker processes cannot import test modules, so the block functions below travel by value
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def make_data(rng: np.random.Generator) -> np.ndarray:
+    X = rng.random((ROWS, 3)) @ rng.random((3, FEATURES)) + 0.1 * rng.random((ROWS, FEATURES))
+    return X * (rng.random(X.shape) < 0.6)
+
+
+DATA = make_data(np.random.default_rng(7))
+
+# --- the sources ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Case:
+    """A source, and what a hash can be taken of to see that its input is as it was."""
+
+    kind: str
+    source: RowSource
+    inputs: Callable[[], list[Any]]
+
+    @property
+    def sparse(self) -> bool:
+        return self.kind in SPARSE
+
+    @property
+    def on_dask(self) -> bool:
+        return "dask" in self.kind or "delayed" in self.kind
+
+    def fingerprint(self) -> str:
+        digest = hashlib.sha256()
+        for item in self.inputs():
+            digest.update(item.read_bytes() if isinstance(item, Path) else np.ascontiguousarray(item).tobytes())
+        return digest.hexdigest()
+
+
+def cuts(n: int) -> list[tuple[int, int]]:
+    return [(a, min(a + BLOCK, n)) for a in range(0, n, BLOCK)]
+
+
+def to_csr(X: np.ndarray) -> sp.csr_array:
+    return sp.csr_array(X)
+
+
+def arrays_of(X: Any) -> list[np.ndarray]:
+    return [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
+
+
+def in_memory(X: Any, tmp: Path) -> tuple[Any, list[Any]]:
+    return X, arrays_of(X)
+
+
+def npy_path(X: Any, tmp: Path) -> tuple[Any, list[Any]]:
+    np.save(tmp / "X.npy", X)
+    return tmp / "X.npy", [tmp / "X.npy"]
+
+
+def memmap(X: Any, tmp: Path) -> tuple[Any, list[Any]]:
+    np.save(tmp / "X.npy", X)
+    return np.load(tmp / "X.npy", mmap_mode="r"), [tmp / "X.npy"]
+
+
+def folder(write: Callable[[Path, Any], None], X: Any, tmp: Path) -> tuple[Any, list[Any]]:
+    for number, (a, b) in enumerate(cuts(X.shape[0]), start=1):
+        write(tmp / f"part-{number}", X[a:b])  # part-10 comes after part-9
+    return tmp, sorted(tmp.iterdir())
+
+
+def write_npy(path: Path, part: Any) -> None:
+    np.save(path.with_suffix(".npy"), part)
+
+
+def write_npz(path: Path, part: Any) -> None:
+    np.savez_compressed(path.with_suffix(".npz"), X=part)
+
+
+def write_sparse_npz(path: Path, part: Any) -> None:
+    sp.save_npz(path.with_suffix(".npz"), part)
+
+
+def write_parquet(path: Path, part: Any) -> None:
+    columns = {f"feature {j}": part[:, j] for j in range(part.shape[1])}
+    pl.DataFrame(columns).write_parquet(path.with_suffix(".parquet"))
+
+
+def dask_array(X: Any, tmp: Path) -> tuple[Any, list[Any]]:
+    return da.from_array(X, chunks=(BLOCK, 3)), arrays_of(X)
+
+
+def delayed(X: Any, tmp: Path) -> tuple[Any, list[Any]]:
+    parts = [X[a:b] for a, b in cuts(X.shape[0])]
+    return [dask.delayed(part, traverse=False) for part in parts], [a for part in parts for a in arrays_of(part)]
+
+
+MAKERS: dict[str, Callable[[Any, Path], tuple[Any, list[Any]]]] = {
+    "memory-dense": in_memory,
+    "npy-path": npy_path,
+    "memmap-read-only": memmap,
+    "folder-npy": partial(folder, write_npy),
+    "folder-npz": partial(folder, write_npz),
+    "folder-parquet": partial(folder, write_parquet),
+    "dask-threads": dask_array,
+    "dask-processes": dask_array,
+    "dask-distributed": dask_array,
+    "memory-csr": in_memory,
+    "folder-npz-csr": partial(folder, write_sparse_npz),
+    "delayed-csr-threads": delayed,
+    "delayed-csr-processes": delayed,
+    "delayed-csr-distributed": delayed,
+}
+SPARSE = [kind for kind in MAKERS if "csr" in kind]
+
+
+def build(kind: str, X: np.ndarray, tmp: Path) -> Case:
+    opened, inputs = MAKERS[kind](to_csr(X) if kind in SPARSE else X.copy(), tmp)
+    if "dask" not in kind and "delayed" not in kind:
+        options: dict[str, Any] = {} if "folder" in kind else {"block_rows": BLOCK}
+    else:
+        options = {} if "distributed" in kind else {"scheduler": kind.rsplit("-", 1)[1]}
+    return Case(kind, open_source(opened, **options), lambda: inputs)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    cluster = LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    )
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    """Dask makes a pool of processes for every compute unless it is given one."""
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+def running(kind: str, request: pytest.FixtureRequest) -> Any:
+    """What this kind of source needs around it."""
+    if "distributed" in kind:
+        request.getfixturevalue("client")
+    if "processes" in kind:
+        return dask.config.set(pool=request.getfixturevalue("pool"))
+    return nullcontext()
+
+
+@pytest.fixture(scope="module", params=list(MAKERS))
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
+    with running(request.param, request):
+        yield build(request.param, DATA, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture
+def reference(case: Case) -> MemorySource:
+    """The same rows, format and partition, in memory."""
+    return MemorySource(to_csr(DATA) if case.sparse else DATA, block_rows=BLOCK)
+
+
+# --- block functions --------------------------------------------------------------------------------------------
+
+
+def gram(block: Any) -> np.ndarray:
+    return blocks.tdot(block, blocks.to_dense(block))
+
+
+def moments(block: Any, weights: np.ndarray) -> tuple[Any, ...]:
+    return float(weights.sum()), blocks.tdot(block, weights[:, None]), block.shape[0]
+
+
+def numbers_of(block: Any, numbers: np.ndarray) -> tuple[int, ...]:
+    return tuple(numbers.tolist())
+
+
+def concatenate(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    return a + b
+
+
+def longest(block: Any, numbers: np.ndarray) -> tuple[float, int]:
+    norms = blocks.squared_norms(block)
+    i = int(np.argmax(norms))
+    return float(norms[i]), int(numbers[i])
+
+
+def larger(a: tuple[float, int], b: tuple[float, int]) -> tuple[float, int]:
+    return b if b[0] > a[0] else a
+
+
+def project(block: Any, M: np.ndarray) -> np.ndarray:
+    return blocks.dot(block, M)
+
+
+def project_and_sum(block: Any, M: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, float]]:
+    W = blocks.dot(block, M)
+    return W, (W.T @ W, float(W.sum()))
+
+
+def mix(block: Any, W: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return W * weights[:, None] + blocks.row_sums(block)[:, None]
+
+
+def shared_result(block: Any, M: np.ndarray) -> np.ndarray:
+    return M
+
+
+def die_once(block: Any, marker: str) -> np.ndarray:
+    try:
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return gram(block)
+    os._exit(1)
+
+
+M = np.random.default_rng(8).random((FEATURES, 3))
+NUMBERS = np.arange(ROWS)
+WEIGHTS = np.random.default_rng(9).random(ROWS)
+
+# --- reduce -----------------------------------------------------------------------------------------------------
+
+
+def test_every_source_is_a_row_source_of_the_same_partition(case: Case) -> None:
+    assert isinstance(case.source, RowSource)
+    assert case.source.shape == (ROWS, FEATURES)
+    assert case.source.dtype == np.float64
+    assert list(case.source.bounds) == cuts(ROWS)
+
+
+def test_reduce_gives_identical_bits(case: Case, reference: MemorySource) -> None:
+    total = case.source.reduce(gram)
+    np.testing.assert_array_equal(total, reference.reduce(gram))
+    np.testing.assert_allclose(total, DATA.T @ DATA, rtol=1e-12)
+
+
+def test_reduce_adds_tuples_of_numbers_and_arrays(case: Case, reference: MemorySource) -> None:
+    total, weighted, rows = case.source.reduce(moments, WEIGHTS)
+    expected = reference.reduce(moments, WEIGHTS)
+    assert (total, rows) == (expected[0], ROWS)
+    np.testing.assert_array_equal(weighted, expected[1])
+    np.testing.assert_allclose(weighted[:, 0], DATA.T @ WEIGHTS, rtol=1e-12)
+
+
+def test_reduce_keeps_the_order_of_rows(case: Case) -> None:
+    assert case.source.reduce(numbers_of, NUMBERS, combine=concatenate) == tuple(range(ROWS))
+
+
+def test_reduce_takes_any_associative_function(case: Case) -> None:
+    norms = (DATA**2).sum(axis=1)
+    best, row = case.source.reduce(longest, NUMBERS, combine=larger)
+    assert row == np.argmax(norms)
+    assert best == pytest.approx(norms.max(), rel=1e-14)
+
+
+def test_a_result_shared_by_all_blocks_is_neither_spoilt_nor_miscounted(case: Case) -> None:
+    shared = np.ones((2, 3))
+    np.testing.assert_array_equal(case.source.reduce(partial(shared_result, M=shared)), 12 * np.ones((2, 3)))
+    np.testing.assert_array_equal(shared, np.ones((2, 3)))
+
+
+# --- map_rows ---------------------------------------------------------------------------------------------------
+
+
+def test_map_rows_makes_a_matrix(case: Case, reference: MemorySource) -> None:
+    rows = np.asarray(case.source.map_rows(partial(project, M=M), width=3))
+    assert rows.dtype == np.float64
+    np.testing.assert_array_equal(rows, reference.map_rows(partial(project, M=M), width=3))
+    np.testing.assert_allclose(rows, DATA @ M, rtol=1e-12)
+
+
+def test_map_rows_makes_a_vector_of_the_asked_type(case: Case) -> None:
+    rows = np.asarray(case.source.map_rows(blocks.squared_norms, width=None, dtype=np.float32))
+    assert rows.dtype == np.float32
+    np.testing.assert_allclose(rows, (DATA**2).sum(axis=1), rtol=1e-6)
+
+
+def test_map_rows_with_combine_returns_rows_and_their_statistics(case: Case, reference: MemorySource) -> None:
+    fn = partial(project_and_sum, M=M)
+    W, (WtW, total) = case.source.map_rows(fn, width=3, combine=add)
+    expected_W, (expected_WtW, expected_total) = reference.map_rows(fn, width=3, combine=add)
+    np.testing.assert_array_equal(np.asarray(W), expected_W)
+    np.testing.assert_array_equal(WtW, expected_WtW)
+    assert total == expected_total
+
+
+def test_row_state_of_one_pass_is_aligned_in_the_next(case: Case, reference: MemorySource) -> None:
+    W = case.source.map_rows(partial(project, M=M), width=3)
+    assert W.shape == (ROWS, 3)
+    mixed = np.asarray(case.source.map_rows(mix, W, WEIGHTS, width=3))
+    state = reference.map_rows(partial(project, M=M), width=3)
+    np.testing.assert_array_equal(mixed, reference.map_rows(mix, state, WEIGHTS, width=3))
+    np.testing.assert_allclose(mixed, (DATA @ M) * WEIGHTS[:, None] + DATA.sum(axis=1)[:, None], rtol=1e-12)
+
+
+def test_map_rows_may_write_over_what_it_reads(case: Case, reference: MemorySource) -> None:
+    state = reference.map_rows(partial(project, M=M), width=3)
+    expected = reference.map_rows(mix, state, WEIGHTS, width=3)
+    W = case.source.map_rows(partial(project, M=M), width=3)
+    written = case.source.map_rows(mix, W, WEIGHTS, width=3, out=W)
+    np.testing.assert_array_equal(np.asarray(written), expected)
+    assert case.on_dask or written is W
+
+
+def test_deliver_gives_the_callers_kind_of_array(case: Case) -> None:
+    rows = case.source.deliver(case.source.map_rows(blocks.row_sums, width=None))
+    assert isinstance(rows, da.Array if case.on_dask else np.ndarray)
+    np.testing.assert_allclose(np.asarray(rows), DATA.sum(axis=1), rtol=1e-12)
+
+
+# --- batches and take -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 4, 5, 8, ROWS, 100])
+def test_batches_in_file_order_have_exact_sizes(case: Case, size: int) -> None:
+    batches = [blocks.to_dense(batch) for batch in case.source.batches(size)]
+    assert [len(batch) for batch in batches] == [size] * (ROWS // size) + [ROWS % size] * (ROWS % size > 0)
+    np.testing.assert_array_equal(np.concatenate(batches), DATA)
+
+
+def test_shuffled_batches_hold_every_row_once_and_are_reproducible(case: Case, reference: MemorySource) -> None:
+    def shuffled(source: RowSource) -> list[np.ndarray]:
+        return [blocks.to_dense(batch) for batch in source.batches(8, rng=np.random.default_rng(3))]
+
+    batches = shuffled(case.source)
+    assert [len(batch) for batch in batches] == [8] * 7 + [1]
+    together = np.concatenate(batches)
+    assert not np.array_equal(together, DATA)
+    np.testing.assert_array_equal(np.sort(together, axis=0), np.sort(DATA, axis=0))
+    assert {row.tobytes() for row in together} == {row.tobytes() for row in DATA}
+    for again, expected in zip(batches, shuffled(reference), strict=True):
+        np.testing.assert_array_equal(again, expected)
+
+
+def test_batches_refuse_an_empty_size(case: Case) -> None:
+    with pytest.raises(InputError, match="size must be at least 1, got 0"):
+        list(case.source.batches(0))
+
+
+@pytest.mark.parametrize(
+    "rows", [[3], [56, 0, 31], [4, 4, 5, 4], list(range(ROWS))[::-1], []], ids=lambda rows: f"{len(rows)}-rows"
+)
+def test_take_gives_rows_in_the_order_asked_for(case: Case, rows: list[int]) -> None:
+    taken = case.source.take(rows)
+    assert sp.issparse(taken) == case.sparse
+    assert taken.dtype == np.float64
+    np.testing.assert_array_equal(blocks.to_dense(taken), DATA[np.array(rows, int)])
+
+
+@pytest.mark.parametrize("rows", [[0, ROWS], [-1], [0.5], [[0, 1]]], ids=str)
+def test_take_names_what_is_out_of_range(case: Case, rows: list[Any]) -> None:
+    with pytest.raises(InputError, match="rows must"):
+        case.source.take(rows)
+
+
+# --- whole algorithms -------------------------------------------------------------------------------------------
+
+
+def some_hals(source: RowSource) -> Any:
+    H0 = np.random.default_rng(11).random((3, FEATURES))
+    squared_norm = inspect(source).squared_norm
+    return run(hals(source, H0, squared_norm=squared_norm), max_iter=6, tol=0.0)
+
+
+def test_hals_gives_identical_bits(case: Case, reference: MemorySource) -> None:
+    found, expected = some_hals(case.source), some_hals(reference)
+    np.testing.assert_array_equal(found.components, expected.components)
+    np.testing.assert_array_equal(found.history["objective"], expected.history["objective"])
+
+
+def test_nnls_gives_identical_bits(case: Case, reference: MemorySource) -> None:
+    H = np.random.default_rng(12).random((4, FEATURES))
+    np.testing.assert_array_equal(np.asarray(pw.nnls(H, case.source)), pw.nnls(H, reference))
+
+
+@pytest.mark.parametrize("block_rows", [1, 2, 16, ROWS, 1000])
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_another_partition_gives_the_same_to_rounding(form: str, block_rows: int) -> None:
+    reference = MemorySource(DATA, block_rows=BLOCK)
+    source = MemorySource(to_csr(DATA) if form == "csr" else DATA, block_rows=block_rows)
+    total, expected = source.reduce(gram), reference.reduce(gram)
+    np.testing.assert_allclose(total, expected, rtol=1e-12, atol=0)
+    H, expected = some_hals(source).components, some_hals(reference).components
+    assert np.linalg.norm(H - expected) <= 1e-12 * np.linalg.norm(expected)
+
+
+def test_float32_blocks_arrive_as_float32_on_every_source(
+    case: Case, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    source = build(case.kind, DATA.astype(np.float32), tmp_path).source
+    assert source.dtype == np.float32
+    assert source.take([0]).dtype == np.float32
+    assert np.asarray(source.map_rows(blocks.to_dense, width=FEATURES)).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64], ids=lambda dtype: np.dtype(dtype).name)
+def test_integers_and_booleans_become_float64(case: Case, dtype: Any, tmp_path: Path) -> None:
+    X = (10 * DATA).astype(dtype)
+    source = build(case.kind, X, tmp_path).source
+    assert source.dtype == np.float64
+    np.testing.assert_array_equal(source.reduce(gram), X.astype(float).T @ X.astype(float))
+
+
+# --- what passes must not do ------------------------------------------------------------------------------------
+
+
+def test_inputs_are_never_modified(case: Case) -> None:
+    before = case.fingerprint()
+    case.source.reduce(gram)
+    case.source.map_rows(partial(project_and_sum, M=M), width=3, combine=add)
+    for batch in case.source.batches(8, rng=np.random.default_rng(0)):
+        assert batch.shape[1] == FEATURES
+    case.source.take([1, 2, 3])
+    inspect(case.source)
+    some_hals(case.source)
+    assert case.fingerprint() == before
+
+
+def test_a_matrix_that_is_not_canonical_is_not_modified() -> None:
+    data, indices, indptr = np.array([1.0, 2.0, 4.0, 8.0]), np.array([2, 0, 2, 1]), np.array([0, 3, 4])
+    X = sp.csr_array((data, indices, indptr), shape=(2, 3))
+    for source in (MemorySource(X), open_source([dask.delayed(X, traverse=False)], scheduler="synchronous")):
+        np.testing.assert_array_equal(blocks.to_dense(source.take([0, 1])), [[2.0, 0, 5], [0, 8, 0]])
+    np.testing.assert_array_equal(X.data, [1, 2, 4, 8])
+    np.testing.assert_array_equal(X.indices, [2, 0, 2, 1])
+
+
+@pytest.mark.parametrize("kind", ["dask-distributed", "delayed-csr-distributed"])
+def test_a_worker_killed_during_a_pass_does_not_change_the_result(
+    kind: str, client: Client, tmp_path: Path
+) -> None:
+    source = build(kind, DATA, tmp_path).source
+    expected = source.reduce(gram)
+    marker = tmp_path / "killed"
+    np.testing.assert_array_equal(source.reduce(partial(die_once, marker=str(marker))), expected)
+    assert marker.exists()
+
+
+# --- inspect ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def flawed() -> np.ndarray:
+    X = np.round(DATA, 3)
+    X[[0, 12, 13, 55]] = 0.0
+    X[:, 4] = 0.0
+    X[7, 2], X[21, 0], X[33, 6] = np.nan, np.inf, -np.inf
+    X[4, 6], X[5, 0], X[50, 1] = -1.0, -0.5, -3.0
+    return X
+
+
+def test_inspect_finds_flaws_and_their_first_place(
+    case: Case, flawed: np.ndarray, tmp_path: Path
+) -> None:
+    found = inspect(build(case.kind, flawed, tmp_path).source)
+    finite = flawed[np.isfinite(flawed)]
+    assert found.shape == flawed.shape
+    assert (found.n_bad, found.first_bad) == (3, (7, 2))
+    assert (found.n_negative, found.first_negative) == (3, (4, 6))
+    assert (found.zero_rows, found.first_zero_rows) == (4, (0, 12, 13, 55))
+    assert found.zero_columns == (4,)
+    assert found.stored == (np.count_nonzero(flawed) if case.sparse else flawed.size)
+    assert found.largest == np.abs(finite).max()
+    assert found.total == pytest.approx(finite.sum(), rel=1e-12)
+    assert found.squared_norm == pytest.approx((finite**2).sum(), rel=1e-12)
+
+
+def test_inspect_finds_nothing_wrong_with_good_data(case: Case) -> None:
+    found = inspect(case.source)
+    assert (found.n_bad, found.first_bad, found.n_negative, found.first_negative) == (0, None, 0, None)
+    found.check(allow_negative=False)
+    assert found.norm == pytest.approx(np.linalg.norm(DATA), rel=1e-12)
+    assert found.mean == pytest.approx(DATA.mean(), rel=1e-12)
