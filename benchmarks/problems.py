@@ -21,7 +21,7 @@ def _sweep(W: np.ndarray, HHt: np.ndarray, XHt: np.ndarray) -> None:
 
 
 def short_hals(X: np.ndarray, k: int, seed: int, n_iter: int = 20) -> np.ndarray:
-    """Components as a factorization has them, by a few plain HALS iterations that depend on nobody's code."""
+    """Unit components as a factorization has them, by a few HALS iterations that depend on nobody's code."""
     H = random_components(X, k, seed)
     W = np.zeros((X.shape[0], k))
     for _ in range(n_iter):
@@ -31,7 +31,7 @@ def short_hals(X: np.ndarray, k: int, seed: int, n_iter: int = 20) -> np.ndarray
         H = Ht.T.copy()
     # a component that died would make the problem rank deficient, which is another test
     H[H.sum(axis=1) == 0] = X.mean(axis=0)
-    return H
+    return H / np.linalg.norm(H, axis=1, keepdims=True)
 
 
 def blurred(H: np.ndarray, condition: float) -> np.ndarray:

@@ -23,19 +23,19 @@ def search(peer: Peer, prepared: Any, data: Arrays, params: dict[str, Any]) -> t
     Steps grow with the way gone, then the last one is taken again in tenths. Zero iterations: out of time.
     """
     X, W, H = data["X"], data["W0"], data["H0"]
-    done, spent, stride, fine = 0, 0.0, 10, False
+    done, spent, stride, enough = 0, 0.0, 10, 0
     while spent < SEARCH_SHARE * params["timeout"]:
         begin = time.perf_counter()
         ahead = peer.advance(prepared, W, H, stride)
         spent += time.perf_counter() - begin
         if relative_error(X, *ahead) > params["target"]:
             (W, H), done = ahead, done + stride
-            stride = stride if fine else max(10, done // 4)
-        elif fine or stride == 1:
+            stride = stride if enough else max(10, done // 4)
+        elif enough or stride == 1:
             return done + stride, spent, ahead
         else:
-            stride, fine = max(1, stride // 10), True
-    return 0, spent, (W, H)
+            stride, enough = max(1, stride // 10), done + stride
+    return enough, spent, (W, H)
 
 
 def peer_to_target(peer: Peer) -> Run:

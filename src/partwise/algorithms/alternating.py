@@ -54,9 +54,9 @@ class Penalty:
 
 @dataclass
 class Momentum:
-    """The extrapolation weight beta and its bounds, with the constants of Ang & Gillis (2019)."""
+    """The extrapolation weight beta and its bounds, with the constants of Ang & Gillis (2019) but a bolder start."""
 
-    beta: float = 0.5
+    beta: float = 0.7
     ceiling: float = 1.0
     growth: float = 1.05
     ceiling_growth: float = 1.01
@@ -104,7 +104,7 @@ def alternate(
     momentum = Momentum()
     spare, ahead, moving, last = None, H, False, np.inf
     while True:
-        G, _ = W_penalty.apply(ahead.T @ ahead, ahead[:1])
+        G, _ = W_penalty.apply(_gram(ahead), ahead[:1])
         beta = momentum.beta if moving else 0.0
         step = partial(_round_block, H=ahead, G=G, l1=W_penalty.l1, update=update_W, beta=beta)
         spare, (residual_W, *stats) = source.map_rows(step, W, width=k, combine=add, out=spare)
@@ -175,11 +175,20 @@ def _component_block(B: Array, H: Array, *, G: Array, update: RowUpdate) -> tupl
     return new, update(G, B, new)
 
 
+def _gram(H: Array) -> Array:
+    """``H' H`` by blocks of features: threads of BLAS would still be spinning when the next pass begins."""
+    return np.asarray(MemorySource(H).reduce(_gram_block))
+
+
+def _gram_block(H: Array) -> Array:
+    return H.T @ H
+
+
 def _objective(H: Array, stats: Any, squared_norm: float, W_penalty: Penalty, H_penalty: Penalty) -> float:
     """1/2 |X - WH|^2 = 1/2 |X|^2 - <X'W, H'> + 1/2 <W'W, HH'>, and the penalties."""
     WtW, XtW, W_sum = stats
     H = H.astype(np.float64, copy=False)
-    HHt = H.T @ H
-    fit = 0.5 * squared_norm - np.vdot(XtW, H) + 0.5 * np.vdot(WtW, HHt)
+    HHt = _gram(H)
+    fit = 0.5 * squared_norm - float((XtW * H).sum(dtype=np.float64)) + 0.5 * float((WtW * HHt).sum())
     penalties = W_penalty.value(W_sum, float(np.trace(WtW))) + H_penalty.value(float(H.sum()), float(np.trace(HHt)))
     return float(max(fit, 0.0) + penalties)

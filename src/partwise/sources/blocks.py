@@ -91,15 +91,20 @@ def to_dense(block: Block) -> Array:
 def squared_norms(block: Block) -> Array:
     """The squared 2-norm of every row, in double precision."""
     if is_sparse(block):
-        squares = np.asarray(block.data, np.float64) ** 2
-        sums = np.add.reduceat(np.append(squares, 0.0), block.indptr[:-1])
-        return np.asarray(sums * (np.diff(block.indptr) > 0))
+        return _csr_row_sums(block, np.asarray(block.data, np.float64) ** 2)
     return np.asarray(np.einsum("ij,ij->i", block, block, dtype=np.float64))
 
 
 def row_sums(block: Block) -> Array:
     """The sum of every row, in double precision."""
-    return np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
+    if is_sparse(block):  # SciPy's own sum adds in the type of the data, whatever dtype is asked for
+        return _csr_row_sums(block, np.asarray(block.data, np.float64))
+    return np.asarray(block.sum(axis=1, dtype=np.float64))
+
+
+def _csr_row_sums(block: Block, entries: Array) -> Array:
+    sums = np.add.reduceat(np.append(entries, 0.0), block.indptr[:-1])
+    return np.asarray(np.where(np.diff(block.indptr) > 0, sums, 0.0))
 
 
 def scale_rows(block: Block, factors: Array) -> Block:

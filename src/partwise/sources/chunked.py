@@ -39,9 +39,10 @@ class MemmapSource(BlockedSource):
 
     def __init__(self, X: str | Path | npt.NDArray[Any], *, block_rows: int | None = None) -> None:
         self.X = X if isinstance(X, np.ndarray) else _open_npy(Path(X))
+        name = "X" if isinstance(X, np.ndarray) else str(X)
         if self.X.ndim != 2:
-            raise InputError(f"X must have two dimensions (samples, features), got shape {self.X.shape}")
-        check_numeric(self.X.dtype, "X")
+            raise InputError(f"{name} must have two dimensions (samples, features), got shape {self.X.shape}")
+        check_numeric(self.X.dtype, name)
         self.dtype = float_type(self.X.dtype)
         self.shape = (int(self.X.shape[0]), int(self.X.shape[1]))
         self.bounds = partition(
@@ -146,7 +147,7 @@ class _NpyPart(_Part):
 class _NpzPart(_Part):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        with self._reading(), np.load(path, allow_pickle=False) as archive:
+        with self._reading() as archive:
             names = archive.files
             self.sparse = "format" in names
             if self.sparse:
@@ -160,18 +161,19 @@ class _NpzPart(_Part):
         check_numeric(self.dtype, str(path))
 
     def load(self) -> Any:
-        with self._reading():
-            if self.sparse:
-                matrix = sp.csr_array(sp.load_npz(self.path))
-                matrix.sum_duplicates()
-                return matrix
-            with np.load(self.path, allow_pickle=False) as archive:
+        with self._reading() as archive:
+            if not self.sparse:
                 return archive[archive.files[0]]
+            matrix = sp.csr_array(sp.load_npz(self.path))
+            matrix.sum_duplicates()
+            return matrix
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _reading(self) -> Iterator[Any]:
         try:
-            yield
+            # opened here: numpy leaves a file that is not a zip archive open
+            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                yield archive
         except (OSError, ValueError, LookupError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             raise InputError(f"{self.path}: not a readable .npz file ({error})") from error
 
@@ -216,7 +218,7 @@ def _list_parts(folder: Path) -> list[Path]:
     kinds = sorted({path.suffix for path in found})
     if len(kinds) > 1:
         raise InputError(f"{folder} holds parts of several kinds ({', '.join(kinds)}); keep one kind in it")
-    return sorted(found, key=lambda path: _natural(path.name))
+    return sorted(found, key=lambda path: _natural(path.stem))
 
 
 def _natural(name: str) -> tuple[list[str | int], str]:

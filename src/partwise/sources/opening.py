@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from partwise.exceptions import InputError, MissingDependencyError
@@ -66,9 +67,30 @@ def _open_path(path: Path, block_rows: int | None) -> RowSource:
 
 def _as_matrix(X: Any) -> Any:
     if not sp.issparse(X) and not isinstance(X, np.ndarray):
-        X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+        X = _frame_values(X) if hasattr(X, "to_numpy") else _array(X)
     check_numeric(X.dtype, "X")
     return X
+
+
+def _array(X: Any) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"X must be a matrix of real numbers ({error})") from error
+
+
+def _frame_values(X: Any) -> npt.NDArray[Any]:
+    values = np.asarray(X.to_numpy())
+    if values.dtype.kind != "O" or values.ndim != 2:
+        return values
+    # columns of several types (numbers beside booleans, missing values): name the column that is no number
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True)
+    for name, kind in frame.schema.items():
+        if not (kind.is_numeric() or kind == nw.Boolean):
+            raise InputError(f"X must hold real numbers, but column {name!r} has type {kind}")
+    return np.asarray(frame.select(nw.all().cast(nw.Float64)).to_numpy())
 
 
 def _is_dask(X: Any) -> bool:

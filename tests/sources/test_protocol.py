@@ -1,0 +1,75 @@
+"""The one tree reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from partwise.sources import add, pairwise_tree
+
+
+def level_by_level(values: list[str]) -> str:
+    """The definition: neighbours are combined, level after level; what has no neighbour waits for the next level."""
+    while len(values) > 1:
+        pairs = [join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = pairs + values[len(pairs) * 2 :]
+    return values[0]
+
+
+def join(a: str, b: str) -> str:
+    return f"({a} {b})"
+
+
+@pytest.mark.parametrize("n", range(1, 41))
+def test_tree_is_the_level_by_level_definition(n: int) -> None:
+    values = [str(i) for i in range(n)]
+    assert pairwise_tree(iter(values), join) == level_by_level(values)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 31, 32, 33, 1000])
+def test_tree_holds_few_partial_results(n: int) -> None:
+    alive = most = 0
+
+    def stream() -> Iterator[int]:
+        nonlocal alive, most
+        for i in range(n):
+            alive += 1
+            most = max(most, alive)
+            yield i
+
+    def combine(a: int, b: int) -> int:
+        nonlocal alive
+        alive -= 1
+        return a + b
+
+    assert pairwise_tree(stream(), combine) == n * (n - 1) // 2
+    assert most <= np.log2(n) + 1
+
+
+def test_tree_uses_into_only_on_its_own_results() -> None:
+    leaves = [np.full(2, float(i)) for i in range(11)]
+
+    def into(a: Any, b: Any) -> Any:
+        assert not any(a is leaf for leaf in leaves)
+        a += b
+        return a
+
+    np.testing.assert_array_equal(pairwise_tree(leaves, add, into=into), [55.0, 55.0])
+    assert [leaf[0] for leaf in leaves] == list(range(11))
+
+
+def test_tree_of_nothing_is_an_error() -> None:
+    with pytest.raises(ValueError, match="nothing to combine"):
+        pairwise_tree([], join)
+
+
+def test_add_goes_into_tuples() -> None:
+    total = add((1, np.array([1.0, 2.0]), (0.5, 2)), (2, np.array([10.0, 20.0]), (0.25, 3)))
+    assert total[0] == 3
+    np.testing.assert_array_equal(total[1], [11.0, 22.0])
+    assert total[2] == (0.75, 5)
+    with pytest.raises(ValueError, match="zip"):
+        add((1, 2), (1,))
