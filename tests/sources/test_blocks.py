@@ -73,6 +73,15 @@ def test_norms_of_float32_are_double(form: Any) -> None:
     np.testing.assert_allclose(blocks.row_sums(block), 1000 * np.float64(np.float32(0.1)), rtol=1e-14)
 
 
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e-150, 1.0, 1e150, 1e300])
+def test_norms_at_any_scale(form: Any, scale: float) -> None:
+    X = np.array([[3.0, 0.0, 4.0], [0.0, 0.0, 0.0], [5.0, 12.0, 0.0]])
+    expected = np.array([5.0, 0.0, 13.0])
+    np.testing.assert_allclose(blocks.norms(form(X * scale)), expected * scale, rtol=1e-12)
+    np.testing.assert_array_equal(blocks.norms(form(np.zeros((3, 0)))), 0.0)
+    np.testing.assert_array_equal(blocks.norms(form(np.array([[np.inf, 1.0], [np.nan, 1.0]]))), [np.inf, np.nan])
+
+
 def test_residual_dot_goes_through_the_residual(form: Any, X: np.ndarray) -> None:
     W, M = RNG.random((X.shape[0], 2)), RNG.random((X.shape[1], 2))
     products, norms = blocks.residual_dot(form(X), W, M)

@@ -76,7 +76,7 @@ class History(Mapping[str, Array]):
         """Number of recorded iterations."""
         return len(next(iter(self._columns.values()))) if self._columns else 0
 
-    def to_native(self, backend: str = "polars") -> Any:
+    def to_native(self, backend: Any = "polars") -> Any:
         """The table as a data frame of the given library (``"polars"``, ``"pandas"``, ``"pyarrow"``)."""
         import narwhals
 

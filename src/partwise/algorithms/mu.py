@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.alternating import Penalty, alternate, natural_residual
+from partwise.algorithms.alternating import POSITIVE_START, Penalty, alternate, natural_residual
 from partwise.algorithms.loop import Progress
 from partwise.sources import RowSource, add, blocks
 from partwise.sources.protocol import Block
@@ -65,12 +65,18 @@ class Divergence:
 
     beta: float
 
-    @property
-    def exponent(self) -> float:
-        """Févotte & Idier (2011), section 4.1: with this power of the ratio the update never raises the divergence."""
-        if self.beta < 1.0:
-            return 1.0 / (2.0 - self.beta)
-        return 1.0 if self.beta <= 2.0 else 1.0 / (self.beta - 1.0)
+    def exponent(self, penalty: Penalty) -> float:
+        """The power of the ratio with which the update never raises the objective.
+
+        Févotte & Idier (2011), section 4.1: with r = w_new / w the divergence is at most, up to constants, a sum of
+        ``-num r^(beta-1)/(beta-1)`` and ``den r^beta/beta`` (num r if beta > 2, den r if beta < 1).  An l2 penalty
+        adds ``l2 w r^2/2``, so for beta < 2 all but the first term are bounded by ``r^2/2``; r = (num/den)^(1/(3-beta)).
+        """
+        if self.beta > 2.0:
+            return 1.0 / (self.beta - 1.0)
+        if penalty.l2:
+            return 1.0 / (3.0 - self.beta)
+        return 1.0 if self.beta >= 1.0 else 1.0 / (2.0 - self.beta)
 
     def ratio(self, x: Array, y: Array) -> Array:
         """``x y^(beta-2)``: the numerator's weight of every entry."""
@@ -94,7 +100,8 @@ def _beta_iterations(
 ) -> Iterator[Progress]:
     n, k = source.shape[0], len(H0)
     tiny = float(np.finfo(source.dtype).tiny) ** 0.5
-    H = np.ascontiguousarray(np.maximum(H0, tiny).T, source.dtype)
+    # a zero could never be left, and a tiny number only after hundreds of rounds
+    H = np.ascontiguousarray(np.maximum(H0, max(tiny, POSITIVE_START * H0.max(initial=0.0))).T, source.dtype)
     W = source.map_rows(partial(_start_block, H=H), width=k)
     W_sums, W_squares = source.reduce(_totals, W)
 
@@ -111,7 +118,7 @@ def _beta_iterations(
         residual_W, mass_W, numerator, denominator, W_sums, W_squares = stats
         denominator = denominator + H_penalty.l1 + H_penalty.l2 * H
         residual_H, mass_H = _natural_mass(H, numerator, denominator, H.mean(axis=0))
-        H = _multiply(H, numerator, denominator, divergence.exponent)
+        H = _multiply(H, numerator, denominator, divergence.exponent(H_penalty))
         kkt = max(residual_W / mass_W if mass_W > 0 else 0.0, residual_H / mass_H if mass_H > 0 else 0.0)
         yield progress(kkt)
 
@@ -119,7 +126,8 @@ def _beta_iterations(
 def _start_block(block: Block, H: Array) -> Array:
     """Equal weights that give every row its mass."""
     mass = np.maximum(blocks.row_sums(block), np.finfo(H.dtype).tiny ** 0.5)
-    return np.repeat((mass / H.sum(dtype=np.float64))[:, None], H.shape[1], axis=1).astype(H.dtype)
+    total = float(H.sum(dtype=np.float64)) or 1.0
+    return np.repeat((mass / total)[:, None], H.shape[1], axis=1).astype(H.dtype)
 
 
 def _totals(block: Block, W: Array) -> tuple[Array, float]:
@@ -146,7 +154,7 @@ def _gradient_W(block: Block, W: Array, H: Array, divergence: Divergence) -> tup
 
 def _power_dot(part: Block, W: Array, H: Array, divergence: Divergence, WH: Array) -> Array:
     if divergence.beta == 1.0:
-        return np.broadcast_to(H.sum(axis=0), W.shape)
+        return np.asarray(np.broadcast_to(H.sum(axis=0), W.shape))
     full = WH.reshape(part.shape) if blocks.is_complete(part) else _floor(W @ H.T)
     return np.asarray(full ** (divergence.beta - 1.0) @ H)
 
@@ -178,7 +186,7 @@ def _beta_block(
     numerator, denominator = _gradient_W(block, W, H, divergence)
     denominator = denominator + penalty.l1 + penalty.l2 * W
     residual, mass = _natural_mass(W, numerator, denominator, W_mean)
-    new = _multiply(W, numerator, denominator, divergence.exponent)
+    new = _multiply(W, numerator, denominator, divergence.exponent(penalty))
     H_numerator = np.zeros_like(H)
     H_denominator = np.zeros_like(H)
     for rows, part in _chunks(block):
@@ -217,7 +225,7 @@ def decode_beta_block(block: Block, *, H: Array, divergence: Divergence, penalty
             break
         part, w = block[open_rows], W[open_rows]
         numerator, denominator = _gradient_W(part, w, H, divergence)
-        new = _multiply(w, numerator, denominator + penalty.l1 + penalty.l2 * w, divergence.exponent)
+        new = _multiply(w, numerator, denominator + penalty.l1 + penalty.l2 * w, divergence.exponent(penalty))
         W[open_rows] = new
         moved = np.abs(new - w).max(axis=1) > DECODE_TOL * new.max(axis=1)
         open_rows = open_rows[moved]

@@ -5,7 +5,8 @@ of largest residual norm, project every row onto the complement of the picked on
 
 No residual matrix is kept.  With the picked directions orthonormalised, the squared residual norm of a row falls by
 its squared coordinate along each new direction, so a pick is one product ``X q`` and one update of n numbers.  The
-subtraction cancels when a residual is small, so the few best candidates of each pick are compared by their exact norms.
+subtraction cancels when a residual is small, so the few best candidates of each pick are compared by their exact norms,
+and all norms are computed anew whenever they have fallen so far that their rounding errors would choose the candidates.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from partwise.sources.protocol import Block, Rows
 Array = npt.NDArray[Any]
 
 CANDIDATES = 8  # rows of each pick whose residual norms are computed exactly
-EXHAUSTED = 1e-13  # a residual below this times the largest row norm is numerically zero
+EXHAUSTED = 1e-13  # a residual below this times the largest row norm is numerically zero,
+EXHAUSTED_EPS = 4.0  # as is one below this many rounding units of the data's type
+STALE_EPS = 1e5  # squared norms that fell below this many rounding units of what they were are computed anew
 
 
 @dataclass(frozen=True)
@@ -69,10 +72,12 @@ def spa(source: RowSource, n_anchors: int, *, row_scale: Rows | None = None) -> 
     anchors: list[int] = []
     residuals: list[float] = []
     margins: list[float] = []
-    largest = float(np.sqrt(max(best[0, 0], 0.0)))
+    fresh = float(max(best[0, 0], 0.0))
+    largest = float(np.sqrt(fresh))
+    eps = float(np.finfo(source.dtype).eps)
     while len(anchors) < n_anchors:
         row, direction, first, second = _pick(source, scale, best, Q, anchors)
-        if first <= EXHAUSTED * largest:
+        if first <= max(EXHAUSTED, EXHAUSTED_EPS * eps) * largest:
             break
         anchors.append(row)
         residuals.append(first / largest)
@@ -83,6 +88,12 @@ def spa(source: RowSource, n_anchors: int, *, row_scale: Rows | None = None) -> 
             norms, best = source.map_rows(
                 step, norms, scale, numbers, width=None, dtype=np.float64, combine=_best_of, out=norms
             )
+            if best[0, 0] <= STALE_EPS * eps * fresh:
+                renew = partial(_renew_block, Q=Q)
+                norms, best = source.map_rows(
+                    renew, scale, numbers, width=None, dtype=np.float64, combine=_best_of, out=norms
+                )
+                fresh = float(best[0, 0])
     return SPAResult(np.array(anchors, np.int64), np.array(residuals), np.array(margins))
 
 
@@ -115,11 +126,22 @@ def _project_block(block: Block, norms: Array, scale: Array, numbers: Array, *, 
     return new, _candidates(new, scale, numbers)
 
 
+def _renew_block(block: Block, scale: Array, numbers: Array, *, Q: Array) -> tuple[Array, Array]:
+    """Squared residual norms from the residuals themselves."""
+    norms = np.empty(len(scale))
+    for a, b in blocks.row_chunks(block):
+        R = blocks.to_dense(block[a:b]).astype(np.float64) * scale[a:b, None]
+        R -= (R @ Q.T) @ Q
+        norms[a:b] = blocks.squared_norms(R)
+    return norms, _candidates(norms, scale, numbers)
+
+
 def _candidates(norms: Array, scale: Array, numbers: Array) -> Array:
     """The rows of largest squared norm: columns norm, row number, scale."""
     count = min(CANDIDATES, len(norms))
-    top = np.argpartition(-norms, count - 1)[:count] if count else np.empty(0, np.int64)
-    return _sorted(np.column_stack([norms[top], numbers[top].astype(np.float64), scale[top]]))
+    # with all that equal the last of them, so that the first rows win among equals
+    top = np.flatnonzero(norms >= np.partition(norms, len(norms) - count)[len(norms) - count]) if count else []
+    return _sorted(np.column_stack([norms[top], numbers[top].astype(np.float64), scale[top]]))[:count]
 
 
 def _best_of(a: Array, b: Array) -> Array:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,8 @@ from partwise.exceptions import InputError
 from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.metrics import total_correlation_error
 from partwise.metrics.residuals import squared_residual
-from partwise.sources import Inspection, RowSource, inspect, open_source
+from partwise.sources import Inspection, RowSource, brings_own_rows, inspect, open_source
+from partwise.sources.scaled import ScaledSource, unit_exponent
 from partwise.starts import INITS, make_start
 
 
@@ -30,6 +31,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     A subclass documents its parameters and names its algorithm in ``_iterations``; where weights are not plain least
     squares it also gives ``_decoder``.
+
+    Data of extreme size, whose squares would overflow or vanish, is worked on in units of ``2**unit`` (0 otherwise).
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -97,8 +100,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         source = self._open(X, reset=False)
-        inspect(source).check(allow_negative=self._allow_negative)
-        return source.deliver(self._decode(source))
+        seen = inspect(source)
+        self._check_data(seen)
+        unit = unit_exponent(seen.largest, source.dtype)
+        return source.deliver(self._decode(_in_unit(source, unit), unit))
 
     def inverse_transform(self, X: Any) -> Any:
         """The samples that weights stand for: ``W @ components_``.
@@ -131,31 +136,47 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return tags
 
     @abstractmethod
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
-        """The algorithm on this data from this start."""
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, unit: int) -> Iterator[Progress]:
+        """The algorithm on this data from this start, both already in units of ``2**unit``."""
 
-    def _decoder(self, dtype: Any) -> Any:
-        """Block function that gives the weights of a block of rows."""
-        return partial(decode_block, gram=Gram.of(self.components_, dtype))
+    @property
+    def _degree(self) -> float:
+        """How the objective grows with the data: twice the data, ``2**degree`` times the objective."""
+        return 2.0
 
-    def _decode(self, source: RowSource) -> Any:
-        return source.map_rows(self._decoder(source.dtype), width=len(self.components_))
+    def _check_data(self, seen: Inspection) -> None:
+        """Refuse what the method cannot use, in ``fit`` and in ``transform``."""
+        seen.check(allow_negative=self._allow_negative)
+
+    def _decoder(self, H: Any, dtype: Any, unit: int) -> Any:
+        """Block function that gives the weights of a block of rows; block and ``H`` in units of ``2**unit``."""
+        return partial(decode_block, gram=Gram.of(H, dtype))
+
+    def _decode(self, source: RowSource, unit: int) -> Any:
+        H = np.ldexp(self.components_, -unit)
+        return source.map_rows(self._decoder(H, source.dtype, unit), width=len(H))
 
     def _fit(self, X: Any, truth: Any) -> tuple[RowSource, Any]:
         self._validate_params()
         source = self._open(X, reset=True)
         seen = inspect(source)
-        seen.check(allow_negative=self._allow_negative)
+        self._check_data(seen)
         seen.warn()
         k = self._check_n_components(source.shape)
         error = None
         if truth is not None:
             truth = check_components(truth, source.shape[1], name="truth")
             error = partial(_error_against, truth=truth)
+        unit = unit_exponent(seen.largest, source.dtype)
+        if unit:
+            source = _in_unit(source, unit)
+            seen = inspect(source)
         rng = _generator(self.random_state)
         H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=not self._allow_negative)
+        if not isinstance(self.init, str):
+            H0 = np.ldexp(H0, -unit)
         result = run(
-            self._iterations(source, H0, seen),
+            _in_data_units(self._iterations(source, H0, seen, unit), unit, self._degree),
             max_iter=self.max_iter,
             tol=self.tol,
             callbacks=self.callbacks,
@@ -165,8 +186,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.n_components_ = len(result.components)
         self.n_iter_, self.converged_ = result.n_iter, result.converged
         self.stop_reason_, self.history_, self.kkt_ = result.stop_reason, result.history, result.kkt
-        W = self._decode(source)
-        squared, norm = squared_residual(source, W, np.ascontiguousarray(self.components_.T))
+        W = self._decode(source, unit)
+        squared, norm = squared_residual(source, W, np.ascontiguousarray(np.ldexp(self.components_.T, -unit)))
         self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
         if not result.converged and result.n_iter >= self.max_iter and self.tol > 0.0:
             warnings.warn(
@@ -178,7 +199,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return source, W
 
     def _open(self, X: Any, *, reset: bool) -> RowSource:
-        if isinstance(X, (str, Path, RowSource, np.memmap)) or hasattr(X, "__dask_graph__") or _delayed_blocks(X):
+        if brings_own_rows(X):
             source = open_source(X)
             if min(source.shape) == 0:
                 raise InputError(f"X is empty: shape {source.shape}")
@@ -207,8 +228,24 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return k
 
 
-def _delayed_blocks(X: Any) -> bool:
-    return isinstance(X, (list, tuple)) and len(X) > 0 and hasattr(X[0], "__dask_graph__")
+def _in_unit(source: RowSource, unit: int) -> RowSource:
+    return ScaledSource(source, -unit) if unit else source
+
+
+def _in_data_units(iterations: Iterator[Progress], unit: int, degree: float) -> Iterator[Progress]:
+    """What callbacks and the history see is in the units of the data (an objective may then be infinite)."""
+    if not unit:
+        yield from iterations
+        return
+    with np.errstate(over="ignore", under="ignore"):
+        factor = float(np.exp2(degree * unit))
+    for progress in iterations:
+        objective = float(progress.objective)
+        yield replace(
+            progress,
+            components=np.ldexp(progress.components, unit),
+            objective=objective * factor if objective else 0.0,
+        )
 
 
 def _generator(random_state: Any) -> np.random.Generator:

@@ -37,8 +37,8 @@ class _Penalised(Factorization):
         l2_W: float = 0.0,
         l1_H: float = 0.0,
         l2_H: float = 0.0,
-        max_iter: int = 500,
-        tol: float = 1e-4,
+        max_iter: int = 1000,
+        tol: float = 1e-5,
         random_state: Any = None,
         callbacks: Any = (),
     ) -> None:
@@ -53,15 +53,27 @@ class _Penalised(Factorization):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def _W_penalty(self) -> Penalty:
-        return Penalty(self.l1_W * self.n_features_in_, self.l2_W * self.n_features_in_)
+    def _penalties(self, shape: tuple[int, int], dtype: Any, unit: int) -> tuple[Penalty, Penalty]:
+        """Of W and of H, for data divided by u = 2**unit: W stays, H is divided by u, the objective by u**degree."""
+        n, m = shape
+        d = self._degree
+        size = partial(_in_unit, unit=unit, largest=float(np.finfo(dtype).max) ** 0.5)
+        return (
+            Penalty(size(self.l1_W * m, -d), size(self.l2_W * m, -d)),
+            Penalty(size(self.l1_H * n, 1.0 - d), size(self.l2_H * n, 2.0 - d)),
+        )
 
-    def _H_penalty(self, n_samples: int) -> Penalty:
-        return Penalty(self.l1_H * n_samples, self.l2_H * n_samples)
+    def _decoder(self, H: Any, dtype: Any, unit: int) -> Any:
+        penalty, _ = self._penalties((0, self.n_features_in_), dtype, unit)
+        return partial(decode_block, gram=Gram.of(H, dtype, l1=penalty.l1, l2=penalty.l2))
 
-    def _decoder(self, dtype: Any) -> Any:
-        penalty = self._W_penalty()
-        return partial(decode_block, gram=Gram.of(self.components_, dtype, l1=penalty.l1, l2=penalty.l2))
+
+def _in_unit(penalty: float, power: float, *, unit: int, largest: float) -> float:
+    """``penalty * 2**(power * unit)``, kept finite: what is as large as that rules out everything but zero anyway."""
+    if not penalty or not unit:
+        return penalty
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.minimum(penalty * np.exp2(power * unit), largest))
 
 
 class HALS(_Penalised):
@@ -82,9 +94,9 @@ class HALS(_Penalised):
         Move on along the last step (Ang & Gillis 2019); a round that raised the objective is taken back.
     l1_W, l2_W, l1_H, l2_H : float, default=0
         Penalties; their meaning depends neither on the number of samples nor of features.
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Largest number of passes.
-    tol : float, default=1e-4
+    tol : float, default=1e-5
         Stop when the residual of the optimality conditions of both factors, relative to ``|X|``, is this small.
     random_state : int, Generator or RandomState, optional
         Seed.
@@ -142,8 +154,8 @@ class HALS(_Penalised):
         l2_W: float = 0.0,
         l1_H: float = 0.0,
         l2_H: float = 0.0,
-        max_iter: int = 500,
-        tol: float = 1e-4,
+        max_iter: int = 1000,
+        tol: float = 1e-5,
         random_state: Any = None,
         callbacks: Any = (),
     ) -> None:
@@ -162,15 +174,16 @@ class HALS(_Penalised):
         self.sweeps = sweeps
         self.extrapolate = extrapolate
 
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, unit: int) -> Iterator[Progress]:
+        W_penalty, H_penalty = self._penalties(source.shape, source.dtype, unit)
         return hals(
             source,
             H0,
             squared_norm=seen.squared_norm,
             sweeps=self.sweeps,
             extrapolate=self.extrapolate,
-            W_penalty=self._W_penalty(),
-            H_penalty=self._H_penalty(source.shape[0]),
+            W_penalty=W_penalty,
+            H_penalty=H_penalty,
             tol=self.tol,
         )
 
@@ -188,9 +201,9 @@ class ANLS(_Penalised):
         Where to start.
     l1_W, l2_W, l1_H, l2_H : float, default=0
         Penalties; their meaning depends neither on the number of samples nor of features.
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Largest number of passes.
-    tol : float, default=1e-4
+    tol : float, default=1e-5
         Stop when the residual of the optimality conditions of both factors, relative to ``|X|``, is this small.
     random_state : int, Generator or RandomState, optional
         Seed.
@@ -231,13 +244,14 @@ class ANLS(_Penalised):
     True
     """
 
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, unit: int) -> Iterator[Progress]:
+        W_penalty, H_penalty = self._penalties(source.shape, source.dtype, unit)
         return anls(
             source,
             H0,
             squared_norm=seen.squared_norm,
-            W_penalty=self._W_penalty(),
-            H_penalty=self._H_penalty(source.shape[0]),
+            W_penalty=W_penalty,
+            H_penalty=H_penalty,
         )
 
 
@@ -256,9 +270,9 @@ class MU(_Penalised):
         The divergence; the names stand for 2, 1 and 0. For 0 and below the data must be positive.
     l1_W, l2_W, l1_H, l2_H : float, default=0
         Penalties; their meaning depends neither on the number of samples nor of features.
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Largest number of passes.
-    tol : float, default=1e-4
+    tol : float, default=1e-5
         Stop when the residual of the optimality conditions of both factors, relative to the data, is this small.
     random_state : int, Generator or RandomState, optional
         Seed.
@@ -315,8 +329,8 @@ class MU(_Penalised):
         l2_W: float = 0.0,
         l1_H: float = 0.0,
         l2_H: float = 0.0,
-        max_iter: int = 500,
-        tol: float = 1e-4,
+        max_iter: int = 1000,
+        tol: float = 1e-5,
         random_state: Any = None,
         callbacks: Any = (),
     ) -> None:
@@ -336,25 +350,35 @@ class MU(_Penalised):
 
     @property
     def _beta(self) -> float:
-        return self._NAMES.get(self.beta_loss, self.beta_loss) if isinstance(self.beta_loss, str) else self.beta_loss
+        return float(self._NAMES[self.beta_loss] if isinstance(self.beta_loss, str) else self.beta_loss)
 
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
-        if self._beta <= 0.0 and seen.nonzero < source.shape[0] * source.shape[1]:
+    @property
+    def _degree(self) -> float:
+        return self._beta
+
+    def _check_data(self, seen: Inspection) -> None:
+        super()._check_data(seen)
+        zeros = seen.shape[0] * seen.shape[1] - seen.nonzero
+        if self._beta <= 0.0 and zeros:
             raise InputError(
-                f"beta_loss={self.beta_loss!r} needs X > 0 everywhere, but X holds zeros: the divergence is infinite; "
-                "use beta_loss > 0 or add a small constant to X"
+                f"beta_loss={self.beta_loss!r} needs X > 0 everywhere, but X holds {zeros} zero(s): the divergence is "
+                "infinite; use beta_loss > 0 or add a small constant to X"
             )
+
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, unit: int) -> Iterator[Progress]:
+        W_penalty, H_penalty = self._penalties(source.shape, source.dtype, unit)
         return mu(
             source,
             H0,
             squared_norm=seen.squared_norm,
-            beta=float(self._beta),
-            W_penalty=self._W_penalty(),
-            H_penalty=self._H_penalty(source.shape[0]),
+            beta=self._beta,
+            W_penalty=W_penalty,
+            H_penalty=H_penalty,
         )
 
-    def _decoder(self, dtype: Any) -> Any:
+    def _decoder(self, H: Any, dtype: Any, unit: int) -> Any:
         if self._beta == 2.0:
-            return super()._decoder(dtype)
-        Ht = np.ascontiguousarray(self.components_.T, dtype)
-        return partial(decode_beta_block, H=Ht, divergence=Divergence(float(self._beta)), penalty=self._W_penalty())
+            return super()._decoder(H, dtype, unit)
+        penalty, _ = self._penalties((0, self.n_features_in_), dtype, unit)
+        Ht = np.ascontiguousarray(H.T, dtype)
+        return partial(decode_beta_block, H=Ht, divergence=Divergence(self._beta), penalty=penalty)

@@ -147,7 +147,10 @@ def nnls(
 def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.NDArray[np.float64]:
     """Components as a finite float64 matrix with the right number of columns."""
     try:
-        matrix = np.asarray(H, np.float64)
+        given = np.asarray(H)
+        if given.dtype.kind not in "fiubO":
+            raise TypeError(f"got dtype {given.dtype}")
+        matrix = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be a matrix of real numbers ({error})") from error
     if matrix.ndim != 2 or matrix.shape[0] < 1:
@@ -172,7 +175,12 @@ def decode(source: RowSource, gram: Gram, *, certify: bool = False) -> Rows:
 
 
 def decode_block(block: Block, gram: Gram, certify: bool = False) -> Array:
-    """Exact weights of one block of rows."""
+    """Exact weights of one block of rows; NaN in rows that are not finite."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return _decode_block(block, gram, certify)
+
+
+def _decode_block(block: Block, gram: Gram, certify: bool) -> Array:
     B = np.ascontiguousarray(blocks.dot(block, gram.directions), np.float64)
     B -= gram.shift
     W, residual = solve(gram.G, B)
@@ -182,7 +190,7 @@ def decode_block(block: Block, gram: Gram, certify: bool = False) -> Array:
     W /= gram.scale
     if not certify:
         return W
-    norms = np.sqrt(blocks.squared_norms(block))
+    norms = blocks.norms(block)
     relative = np.divide(residual, norms, out=residual, where=norms > 0.0)
     return np.column_stack([W, relative])
 
@@ -208,7 +216,7 @@ def solve(
 
 def _refine(block: Block, gram: Gram, B: Array, W: Array, residual: Array) -> None:
     """Finish again from the gradient of the true residual, which the Gram matrix only knows to sqrt(eps)."""
-    sizes = np.sqrt(blocks.squared_norms(block))
+    sizes = blocks.norms(block)
     g, misfit = _true_gradient(block, gram, W)
     rows = verdict(B, W, g, residual)
     doubts = _doubtful(residual, misfit, sizes, gram)

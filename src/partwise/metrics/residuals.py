@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.exceptions import InputError
-from partwise.sources import RowSource, blocks, open_source
+from partwise.sources import RowSource, blocks, inspect, open_source
 from partwise.sources.protocol import Block, Rows
+from partwise.sources.scaled import ScaledSource, unit_exponent
 
 Array = npt.NDArray[Any]
 
@@ -50,6 +51,9 @@ def relative_error(X: Any, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
     weights = W if not isinstance(W, (list, tuple)) else np.asarray(W)
     components = np.asarray(H)
     _check_factors(source.shape, np.shape(weights), components.shape)
+    unit = unit_exponent(inspect(source).largest, source.dtype)
+    if unit:  # squares would overflow or vanish
+        source, components = ScaledSource(source, -unit), np.ldexp(components, -unit)
     squared, norm = squared_residual(source, weights, np.ascontiguousarray(components.T))
     if norm == 0.0:
         return 0.0 if squared == 0.0 else float("inf")

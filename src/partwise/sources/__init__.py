@@ -2,7 +2,7 @@
 
 from partwise.sources.inspection import Inspection, inspect
 from partwise.sources.memory import MemorySource
-from partwise.sources.opening import open_source
+from partwise.sources.opening import brings_own_rows, open_source
 from partwise.sources.protocol import RowSource, add, pairwise_tree
 
-__all__ = ["Inspection", "MemorySource", "RowSource", "add", "inspect", "open_source", "pairwise_tree"]
+__all__ = ["Inspection", "MemorySource", "RowSource", "add", "brings_own_rows", "inspect", "open_source", "pairwise_tree"]

@@ -70,12 +70,12 @@ def row_chunks(block: Block, limit: int = 4 << 20) -> Iterator[tuple[int, int]]:
 def residual_dot(block: Block, W: Array, M: Array) -> tuple[Array, Array]:
     """``R M`` and the norms of the rows of the residual ``R = block - W M'`` itself, a chunk of rows at a time."""
     out = np.empty(W.shape, np.float64)
-    norms = np.empty(len(W), np.float64)
+    lengths = np.empty(len(W), np.float64)
     for a, b in row_chunks(block):
         R = to_dense(block[a:b]) - W[a:b] @ M.T
         out[a:b] = R @ M
-        norms[a:b] = np.sqrt(squared_norms(R))
-    return out, norms
+        lengths[a:b] = norms(R)
+    return out, lengths
 
 
 def is_complete(block: Block) -> bool:
@@ -93,6 +93,23 @@ def squared_norms(block: Block) -> Array:
     if is_sparse(block):
         return _csr_row_sums(block, np.asarray(block.data, np.float64) ** 2)
     return np.asarray(np.einsum("ij,ij->i", block, block, dtype=np.float64))
+
+
+def norms(block: Block) -> Array:
+    """The 2-norm of every row, also where its square is too large or too small for a double."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares = squared_norms(block)
+    found = np.sqrt(squares)
+    odd = np.flatnonzero((squares < 1e-280) | np.isposinf(squares))
+    if len(odd) and block.shape[1]:
+        part = block[odd]
+        largest = abs(part).max(axis=1)
+        largest = np.asarray(largest.toarray() if is_sparse(largest) else largest, np.float64).ravel()
+        scale = np.where((largest > 0.0) & np.isfinite(largest), largest, 1.0)
+        lengths = np.diff(part.indptr) if is_sparse(part) else block.shape[1]
+        shrunk = with_values(part, values(part) / np.repeat(scale, lengths))
+        found[odd] = scale * np.sqrt(squared_norms(shrunk))
+    return found
 
 
 def row_sums(block: Block) -> Array:

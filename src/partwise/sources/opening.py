@@ -55,6 +55,14 @@ def open_source(X: Any, *, block_rows: int | None = None, **options: Any) -> Row
     return MemorySource(_as_matrix(X), block_rows=block_rows)
 
 
+def brings_own_rows(X: Any) -> bool:
+    """Whether ``X`` says itself where its rows live (a source, path, memory map or Dask collection).
+
+    Anything else is a matrix or table in memory, which scikit-learn's validation may look at.
+    """
+    return isinstance(X, (str, Path, RowSource, np.memmap)) or _is_dask(X)
+
+
 def _open_path(path: Path, block_rows: int | None) -> RowSource:
     if path.is_dir():
         return FolderSource(path, block_rows=block_rows)

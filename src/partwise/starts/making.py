@@ -20,6 +20,7 @@ Array = npt.NDArray[Any]
 
 INITS = ("pure", "nndsvd", "nndsvda", "random")
 TINY_ROW = 1e-3  # rows below this times the mean row sum are noise as directions and are not picked as pure
+NO_ROW = 1e-60  # below this even the square of a scaled row is in danger
 
 
 def make_start(
@@ -62,6 +63,8 @@ def make_start(
         if init == "random":
             return random_start(source, n_components, seen=seen, rng=rng)
         raise InputError(f"init must be one of {', '.join(INITS)}, an array or a fitted estimator; got {init!r}")
+    if hasattr(init, "fit") and not hasattr(init, "components_"):
+        raise InputError(f"init: this {type(init).__name__} has no components_; fit it first")
     H = check_components(getattr(init, "components_", init), source.shape[1], name="init").copy()
     if len(H) != n_components:
         raise InputError(f"init has {len(H)} components (rows) but n_components={n_components}")
@@ -74,14 +77,15 @@ def make_start(
 
 def random_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator) -> Array:
     """Half-normal entries of the size that makes ``W H`` as large as the data when ``W`` is alike."""
-    return np.sqrt(max(abs(seen.mean), np.finfo(float).tiny) / k) * np.abs(rng.standard_normal((k, source.shape[1])))
+    return np.asarray(_entry_size(seen, k) * np.abs(rng.standard_normal((k, source.shape[1]))))
 
 
 def nndsvd_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator, fill: bool = False) -> Array:
     """NNDSVD (Boutsidis & Gallopoulos 2008): the stronger of the positive and negative part of each singular pair.
 
     The left vectors are never stored: only the norms of their two parts are needed, one reduce.  ``fill`` replaces
-    zeros by the mean of the data (NNDSVDa).
+    zeros (NNDSVDa): the paper by the mean of the data, which is right only where that is near one, as entries of the
+    components grow with the root of the data; so here by their own typical size.
     """
     values, V = truncated_svd(source, k, rng=rng)
     positive, negative = source.reduce(partial(_part_norms, Vt=np.ascontiguousarray(V.T, source.dtype)))
@@ -94,7 +98,7 @@ def nndsvd_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.
     # X v = sigma u, so these weights already hold sigma |u+-| |v+-|
     H *= np.sqrt(np.maximum(weight_plus, weight_minus) / np.where(norms > 0.0, norms**2, 1.0))[:, None]
     if fill:
-        H[H == 0.0] = max(seen.mean, 0.0)
+        H[H == 0.0] = _entry_size(seen, k)
     return _revive(H, source, rng)
 
 
@@ -102,17 +106,16 @@ def pure_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Ge
     """Records picked by SPA among directions: rows of non-negative data are scaled to sum one first.
 
     On raw rows SPA favours the large ones and misses parts that occur in small samples only (dark pixels, short
-    documents).  Rows below a thousandth of the mean sum are left out: their direction is noise.
+    documents).  Rows below a thousandth of the mean sum are left out, for their direction is mostly noise, unless the
+    others have too few directions.
     """
-    sums = source.map_rows(_row_sums, width=None, dtype=np.float64)
-    if seen.n_negative:
-        scale = np.ones(source.shape[0])
-    else:
-        sums = np.asarray(sums)
-        floor = TINY_ROW * seen.total / max(1, source.shape[0] - seen.zero_rows)
-        scale = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > floor)
-    picked = spa(source, k, row_scale=scale)
-    anchors = picked.anchors
+    sums = np.asarray(source.map_rows(_row_sums, width=None, dtype=np.float64))
+    mean = seen.total / max(1, source.shape[0] - seen.zero_rows)
+    for floor in (TINY_ROW * mean, NO_ROW * mean):
+        scale = np.ones_like(sums) if seen.n_negative else _inverse_above(sums, floor)
+        anchors = spa(source, k, row_scale=scale).anchors
+        if len(anchors) == k or seen.n_negative or not ((sums > 0.0) & (scale == 0.0)).any():
+            break
     if len(anchors) < k:
         warnings.warn(
             f"only {len(anchors)} of {k} pure records were found (the data has numerical rank {len(anchors)}); "
@@ -148,6 +151,15 @@ def perturbed(truth: npt.ArrayLike, level: float = 0.05, *, random_state: int | 
     H = np.asarray(truth, float)
     U = np.random.default_rng(random_state).uniform(-level, level, (len(H), len(H)))
     return np.asarray(H + U.T @ H)
+
+
+def _entry_size(seen: Inspection, k: int) -> float:
+    """Typical entry of components whose weights are alike; any positive number for data without size."""
+    return float(np.sqrt((abs(seen.mean) or 1.0) / k))
+
+
+def _inverse_above(sums: Array, floor: float) -> Array:
+    return np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > floor)
 
 
 def _revive(H: Array, source: RowSource, rng: np.random.Generator) -> Array:

@@ -1,0 +1,226 @@
+"""``partwise demo``: mixtures of digits in, the digits out, beside scikit-learn's NMF on the same data."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from partwise.cli.console import Failure, output
+from partwise.cli.files import make_folder, write_atomically
+
+if TYPE_CHECKING:
+    from partwise.datasets import Mixture
+    from partwise.metrics import Match
+
+RECOVERED = 0.99  # cosine above which a digit counts as found
+SKLEARN_ITERATIONS = 500  # scikit-learn's default is 200
+PICTURE = "digits.png"
+
+
+def demo(
+    output_folder: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the picture; made if needed.")
+    ] = Path("partwise-demo"),
+    samples: Annotated[int, typer.Option(min=2, help="Number of mixtures.")] = 5000,
+    parts: Annotated[int, typer.Option(min=2, help="Number of digit images that are mixed.")] = 30,
+    per_sample: Annotated[int, typer.Option(min=1, help="Digits in each mixture.")] = 4,
+    seed: Annotated[int, typer.Option(min=0, help="Chooses the digits and the mixtures.")] = 0,
+) -> None:
+    """Recover digits from mixtures of them, beside scikit-learn's NMF.
+
+    Images of handwritten digits (they come with scikit-learn) are mixed with random weights. From the mixtures alone
+    both libraries look for the digits; what they find is held against the true ones.
+    """
+    console = output()
+    _check(samples, parts, per_sample)
+    folder = make_folder(output_folder)
+    mixture = _mixtures(samples, parts, per_sample, seed)
+    console.print(
+        f"[bold]{parts} digits[/], {per_sample} in each of [bold]{samples:,} mixtures[/] "
+        f"(seed {seed}). The digits themselves are not shown to either library.\n"
+    )
+    with _progress() as progress:
+        _compile(mixture, progress)
+        outcomes = [_fit_partwise(mixture, seed, progress), _fit_sklearn(mixture, seed, progress)]
+    console.print()
+    console.print(_table(outcomes))
+    path = folder / PICTURE
+    figure = _figure(mixture, outcomes, f"{parts} digits, {per_sample} in each of {samples:,} mixtures")
+    write_atomically(
+        path, lambda file: figure.savefig(file, format="png", dpi=150, metadata={"Software": None})
+    )
+    console.print("\nPicture: ", end="")
+    console.print(str(path), style="bold", markup=False, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one library found, how good it is, and what it took."""
+
+    name: str
+    components: Any
+    match: Match
+    correlation_error: float
+    relative_error: float
+    n_iter: int
+    converged: bool
+    seconds: float
+
+    @property
+    def recovered(self) -> int:
+        """Number of digits found."""
+        return int((self.match.cosines > RECOVERED).sum())
+
+    @classmethod
+    def of(cls, name: str, mixture: Mixture, model: Any, seconds: float, *, converged: bool) -> Outcome:
+        """Measure a fitted model; the error of the fit is taken with the exact weights, for everybody alike."""
+        from partwise import linalg, metrics
+
+        H = model.components_
+        return cls(
+            name,
+            H,
+            metrics.match_components(H, mixture.components),
+            metrics.total_correlation_error(H, mixture.components),
+            float(metrics.relative_error(mixture.X, linalg.nnls(H, mixture.X), H)),
+            int(model.n_iter_),
+            converged,
+            seconds,
+        )
+
+
+def _check(samples: int, parts: int, per_sample: int) -> None:
+    if per_sample > parts:
+        raise Failure(f"--per-sample {per_sample} is more than there are digits (--parts {parts})", 2)
+    if samples < parts:
+        raise Failure(f"--samples {samples} is too few for --parts {parts}: give at least as many samples", 2)
+
+
+def _mixtures(samples: int, parts: int, per_sample: int, seed: int) -> Mixture:
+    from partwise.datasets import make_digit_mixtures
+    from partwise.exceptions import InputError
+
+    try:
+        return make_digit_mixtures(
+            n_samples=samples, n_components=parts, per_sample=per_sample, random_state=seed
+        )
+    except InputError as error:
+        raise Failure(f"--parts {parts}: {error}", 2) from error
+
+
+def _progress() -> Progress:
+    return Progress(
+        SpinnerColumn(finished_text="[green]✓"),
+        TextColumn("{task.description:<17}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}", style="dim"),
+        console=output(),
+    )
+
+
+def _compile(mixture: Mixture, progress: Progress) -> None:
+    """Two iterations on a few rows: numba compiles now (and keeps the result), so that times below are of the work."""
+    import partwise as pw
+
+    task = progress.add_task("Getting ready", total=None, note="compiling, once on a machine")
+    rows = mixture.X[: max(200, len(mixture.components))]
+    _quietly(pw.HALS(len(mixture.components), max_iter=2).fit, rows)
+    progress.update(task, total=1, completed=1, note="")
+
+
+def _fit_partwise(mixture: Mixture, seed: int, progress: Progress) -> Outcome:
+    import numpy as np
+
+    import partwise as pw
+
+    name = "partwise HALS"
+    show = _Show(progress, progress.add_task(name, total=1.0, note=""), float(np.linalg.norm(mixture.X)))
+    model = pw.HALS(len(mixture.components), init="pure", random_state=seed, callbacks=[show])
+    show.tol = model.tol
+    seconds = _quietly(model.fit, mixture.X)
+    if model.stop_reason_.startswith("interrupted"):
+        raise KeyboardInterrupt  # a fit keeps what it has; the demo ends
+    show.finish(f"{model.n_iter_} iterations")
+    return Outcome.of(name, mixture, model, seconds, converged=model.converged_)
+
+
+def _fit_sklearn(mixture: Mixture, seed: int, progress: Progress) -> Outcome:
+    from sklearn.decomposition import NMF
+
+    name = "scikit-learn NMF"
+    task = progress.add_task(name, total=None, note=f"at most {SKLEARN_ITERATIONS} iterations")
+    model = NMF(len(mixture.components), max_iter=SKLEARN_ITERATIONS, random_state=seed)
+    seconds = _quietly(model.fit, mixture.X)
+    progress.update(task, total=1, completed=1, note=f"{model.n_iter_} iterations")
+    return Outcome.of(name, mixture, model, seconds, converged=model.n_iter_ < SKLEARN_ITERATIONS)
+
+
+class _Show:
+    """A callback that moves a bar: how far the KKT residual is on its way down to the tolerance, in decades."""
+
+    def __init__(self, progress: Progress, task: TaskID, norm: float) -> None:
+        self.progress, self.task, self.norm = progress, task, norm
+        self.tol = 0.0
+        self._first = self._done = 0.0
+
+    def __call__(self, state: Any) -> None:
+        import numpy as np
+
+        if not state.kkt > self.tol > 0.0:  # the start (NaN), or there already
+            return
+        self._first = self._first or state.kkt
+        whole = np.log(self._first / self.tol)
+        if whole > 0.0:
+            self._done = max(self._done, float(np.log(self._first / state.kkt) / whole))
+        error = np.sqrt(2.0 * state.objective) / self.norm
+        note = f"iteration {state.n_iter}, error {error:.1e}, KKT residual {state.kkt:.1e}"
+        self.progress.update(self.task, completed=min(self._done, 1.0), note=note)
+
+    def finish(self, note: str) -> None:
+        """Fill the bar."""
+        self.progress.update(self.task, completed=1.0, note=note)
+
+
+def _quietly(fit: Callable[[Any], Any], X: Any) -> float:
+    """Seconds of a fit; that an iteration limit was reached is told in the table, not by a warning."""
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit(X)
+    return time.perf_counter() - begin
+
+
+def _table(outcomes: list[Outcome]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    table.add_column("")
+    for outcome in outcomes:
+        table.add_column(outcome.name, justify="right", no_wrap=True)
+    rows: dict[str, Callable[[Outcome], str]] = {
+        f"digits recovered (cosine > {RECOVERED})": lambda o: f"{o.recovered} of {len(o.match.cosines)}",
+        "mean cosine with the true digit": lambda o: f"{o.match.cosines.mean():.4f}",
+        "total correlation error": lambda o: f"{o.correlation_error:.3g}",
+        "relative error of the fit": lambda o: f"{o.relative_error:.1e}",
+        "iterations": lambda o: f"{o.n_iter}" if o.converged else f"{o.n_iter} (limit)",
+        "time": lambda o: f"{o.seconds:.1f} s",
+    }
+    for name, cell in rows.items():
+        table.add_row(name, *(cell(outcome) for outcome in outcomes))
+    return table
+
+
+def _figure(mixture: Mixture, outcomes: list[Outcome], title: str) -> Any:
+    from partwise.plots import Recovery, recovery_grid
+
+    found = [Recovery(o.name, o.match.aligned(o.components), o.match.cosines) for o in outcomes]
+    shape = mixture.image_shape
+    assert shape is not None
+    return recovery_grid(mixture.components, found, shape, threshold=RECOVERED, title=title, unit="digits")

@@ -1,0 +1,150 @@
+"""The exact solver's kernels against scipy and NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from partwise.kernels.nnls import finish, solve_supports, verdict
+
+
+def problem(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    H, X = rng.random((k, 2 * k + 1)), rng.standard_normal((n, 2 * k + 1)) + 0.3
+    H /= np.linalg.norm(H, axis=1)[:, None]
+    G = H @ H.T
+    np.fill_diagonal(G, 1.0)
+    return G, X @ H.T, H, X
+
+
+def kkt(G: np.ndarray, B: np.ndarray, W: np.ndarray) -> np.ndarray:
+    g = W @ G - B
+    return np.where(W > 0, np.abs(g), -g).max(axis=1, initial=0.0)
+
+
+def finished(G: np.ndarray, B: np.ndarray, W: np.ndarray) -> np.ndarray:
+    W = W.copy()
+    finish(G, B, W, W @ G - B, np.arange(len(B)))
+    return W
+
+
+# --- solve_supports ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 50])
+@pytest.mark.parametrize("k", [1, 2, 9])
+def test_solve_supports_solves_on_each_support(n: int, k: int) -> None:
+    G, _, _, _ = problem(1, k)
+    rng = np.random.default_rng(n)
+    exact = rng.random((n, k)) * (rng.random((n, k)) < 0.6)
+    B = exact @ G  # with this right-hand side the solution on the support is `exact`, positive
+    W = (exact > 0).astype(float)
+    solve_supports(G, B, W)
+    np.testing.assert_allclose(W, exact, rtol=1e-9, atol=1e-12)
+
+
+def test_solve_supports_leaves_rows_alone_whose_solution_is_not_positive() -> None:
+    G = np.array([[1.0, 0.9], [0.9, 1.0]])
+    W = np.array([[1.0, 1.0], [0.0, 2.0], [0.0, 0.0]])
+    B = np.array([[1.0, 0.1], [0.3, 0.4], [5.0, 5.0]])
+    solve_supports(G, B, W)
+    np.testing.assert_allclose(W, [[1.0, 1.0], [0.0, 0.4], [0.0, 0.0]])
+
+
+def test_solve_supports_leaves_dependent_supports_alone() -> None:
+    G = np.ones((3, 3))
+    W = np.array([[0.2, 0.3, 0.0], [0.0, 0.0, 0.7]])
+    solve_supports(G, np.ones((2, 3)), W)
+    np.testing.assert_allclose(W, [[0.2, 0.3, 0.0], [0.0, 0.0, 1.0]])
+
+
+# --- verdict ----------------------------------------------------------------------------------------------------
+
+
+def test_verdict_measures_and_names_the_rows_that_are_not_optimal() -> None:
+    G, B, H, X = problem(40, 6)
+    W = np.array([nnls(H.T, x)[0] for x in X])
+    W[7] += 0.1
+    W[31] = 0.0
+    residual = np.full(40, np.nan)
+    rows = verdict(B, W, W @ G - B, residual)
+    np.testing.assert_allclose(residual, np.maximum(kkt(G, B, W), 0.0), atol=1e-15)
+    assert {7, 31} <= set(rows.tolist())
+    assert np.delete(residual, [7, 31]).max() < 1e-14
+
+
+def test_verdict_of_nothing_and_of_zero() -> None:
+    assert len(verdict(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), np.empty(0))) == 0
+    residual = np.empty(2)
+    assert len(verdict(np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 3)), residual)) == 0
+    np.testing.assert_array_equal(residual, 0.0)
+
+
+def test_verdict_does_not_let_nan_pass() -> None:
+    bad = np.array([[np.nan, 1.0], [1.0, 1.0]])
+    assert verdict(bad, bad, bad - bad, np.empty(2)).tolist() == [0]
+
+
+# --- finish -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 17])
+@pytest.mark.parametrize("start", ["zero", "all", "wrong"])
+def test_finish_solves_from_any_feasible_start(k: int, start: str) -> None:
+    G, B, H, X = problem(30, k, seed=k)
+    rng = np.random.default_rng(1)
+    W0 = {"zero": np.zeros_like(B), "all": np.ones_like(B), "wrong": rng.random(B.shape).round()}[start]
+    W = finished(G, B, W0)
+    np.testing.assert_allclose(W, [nnls(H.T, x)[0] for x in X], atol=1e-10)
+    assert kkt(G, B, W).max(initial=0.0) < 1e-13
+    assert (W >= 0).all()
+
+
+def test_finish_touches_only_the_rows_given() -> None:
+    G, B, _, _ = problem(6, 4)
+    W = np.full_like(B, 0.5)
+    finish(G, B, W, W @ G - B, np.array([1, 4]))
+    np.testing.assert_array_equal(W[[0, 2, 3, 5]], 0.5)
+    assert kkt(G, B[[1, 4]], W[[1, 4]]).max() < 1e-13
+
+
+@pytest.mark.parametrize("start", [0.0, 1.0])
+def test_finish_with_duplicated_components(start: float) -> None:
+    G, B, H, X = problem(20, 4)
+    twice = [0, 1, 2, 3, 2, 0, 0]
+    W = finished(G[np.ix_(twice, twice)], B[:, twice], np.full((20, 7), start))
+    assert kkt(G[np.ix_(twice, twice)], B[:, twice], W).max() < 1e-13
+    together = np.zeros((20, 4))
+    np.add.at(together.T, twice, W.T)
+    np.testing.assert_allclose(together, [nnls(H.T, x)[0] for x in X], atol=1e-10)
+
+
+def test_finish_never_uses_null_components() -> None:
+    G, B, _, _ = problem(5, 3)
+    G[1], G[:, 1], B[:, 1] = 0.0, 0.0, 0.0
+    W = finished(G, B, np.zeros_like(B))
+    np.testing.assert_array_equal(W[:, 1], 0.0)
+    assert kkt(G, B, W).max() < 1e-13
+
+
+def test_finish_of_right_hand_sides_that_ask_for_nothing() -> None:
+    G, B, _, _ = problem(5, 3)
+    np.testing.assert_array_equal(finished(G, -np.abs(B), np.ones_like(B)), 0.0)
+    np.testing.assert_array_equal(finished(G, np.zeros_like(B), np.ones_like(B)), 0.0)
+
+
+def test_finish_corrects_from_the_gradient_it_is_given() -> None:
+    """With the gradient of the true residual the error of a rounded Gram matrix goes away by iteration."""
+    rng = np.random.default_rng(4)
+    H = rng.random((4, 30))
+    H[3] = H[2] + 1e-5 * rng.standard_normal(30)
+    H /= np.linalg.norm(H, axis=1)[:, None]
+    X = np.array([[0.5, 0.0, 1.0, 0.7]]) @ H
+    G = H @ H.T
+    np.fill_diagonal(G, 1.0)
+    W = np.zeros((1, 4))
+    for _ in range(4):
+        g = -(X - W @ H) @ H.T
+        finish(G, X @ H.T, W, g, np.array([0]))
+    np.testing.assert_allclose(W, [[0.5, 0.0, 1.0, 0.7]], atol=1e-9)

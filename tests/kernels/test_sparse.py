@@ -1,0 +1,76 @@
+"""Products of a CSR block against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from partwise.kernels.sparse import csr_dot, csr_sampled_dot, csr_tdot
+
+RNG = np.random.default_rng(1)
+
+
+@pytest.fixture(params=["float32", "float64"])
+def dtype(request: pytest.FixtureRequest) -> Any:
+    return np.dtype(request.param)
+
+
+@pytest.fixture(params=["int32", "int64"])
+def index(request: pytest.FixtureRequest) -> Any:
+    return np.dtype(request.param)
+
+
+@pytest.fixture(
+    params=[(0, 5, 0.5), (5, 0, 0.5), (1, 1, 1.0), (4, 6, 0.0), (9, 7, 0.4), (3, 40, 1.0)],
+    ids=["no-rows", "no-columns", "one", "all-zero", "sparse", "full"],
+)
+def A(request: pytest.FixtureRequest, dtype: Any, index: Any) -> sp.csr_array:
+    rows, columns, density = request.param
+    X = RNG.standard_normal((rows, columns)) * (RNG.random((rows, columns)) < density)
+    X[1::3] = 0.0
+    A = sp.csr_array(X.astype(dtype))
+    A.indptr, A.indices = A.indptr.astype(index), A.indices.astype(index)
+    return A
+
+
+def close(found: np.ndarray, expected: np.ndarray) -> None:
+    tolerance = 1e-5 if found.dtype == np.float32 else 1e-13
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("width", [1, 3, 8])
+def test_csr_dot(A: sp.csr_array, dtype: Any, width: int) -> None:
+    M = RNG.standard_normal((A.shape[1], width)).astype(dtype)
+    out = np.full((A.shape[0], width), np.nan, dtype)
+    csr_dot(A.indptr, A.indices, A.data, M, out)
+    close(out, A.toarray() @ M)
+
+
+@pytest.mark.parametrize("width", [1, 3, 8])
+def test_csr_tdot_adds_to_what_is_there(A: sp.csr_array, dtype: Any, width: int) -> None:
+    W = RNG.standard_normal((A.shape[0], width)).astype(dtype)
+    out = np.ones((A.shape[1], width), dtype)
+    csr_tdot(A.indptr, A.indices, A.data, W, out)
+    close(out, 1 + A.toarray().T @ W)
+
+
+@pytest.mark.parametrize("width", [1, 3, 8])
+def test_csr_sampled_dot(A: sp.csr_array, dtype: Any, width: int) -> None:
+    W = RNG.standard_normal((A.shape[0], width)).astype(dtype)
+    Ht = RNG.standard_normal((A.shape[1], width)).astype(dtype)
+    out = np.empty(A.nnz, dtype)
+    csr_sampled_dot(A.indptr, A.indices, W, Ht, out)
+    rows, columns = A.nonzero()
+    close(out, (W @ Ht.T)[rows, columns])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_finite_shows(value: float) -> None:
+    A = sp.csr_array(np.array([[1.0, value, 2.0, 3.0, 4.0], [1.0, 0.0, 0.0, 0.0, 1.0]]))
+    out = np.empty((2, 2))
+    csr_dot(A.indptr, A.indices, A.data, np.ones((5, 2)), out)
+    assert not np.isfinite(out[0]).any()
+    np.testing.assert_array_equal(out[1], 2.0)
