@@ -22,7 +22,6 @@ _MODULES = ("algorithms", "datasets", "estimators", "exceptions", "linalg", "met
 __all__ = ["ANLS", "HALS", "MU", "__version__", "nnls", "open_source", *_MODULES]
 
 if TYPE_CHECKING:
-    from partwise import algorithms, datasets, estimators, exceptions, linalg, metrics, plots, sources, starts
     from partwise.estimators import ANLS, HALS, MU
     from partwise.linalg import nnls
     from partwise.sources import open_source

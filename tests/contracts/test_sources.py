@@ -1,4 +1,4 @@
-"""Every source is the same rows: four verbs, identical bits for one partition and format, nothing modified."""
+"""Every source is the same rows: four verbs, the same bits for one partition and format, nothing modified."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def make_data(rng: np.random.Generator) -> np.ndarray:
 
 DATA = make_data(np.random.default_rng(7))
 
-# --- the sources ------------------------------------------------------------------------------------------------
+# --- the sources --------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -64,7 +64,9 @@ class Case:
     def fingerprint(self) -> str:
         digest = hashlib.sha256()
         for item in self.inputs():
-            digest.update(item.read_bytes() if isinstance(item, Path) else np.ascontiguousarray(item).tobytes())
+            digest.update(
+                item.read_bytes() if isinstance(item, Path) else np.ascontiguousarray(item).tobytes()
+            )
         return digest.hexdigest()
 
 
@@ -123,7 +125,9 @@ def dask_array(X: Any, tmp: Path) -> tuple[Any, list[Any]]:
 
 def delayed(X: Any, tmp: Path) -> tuple[Any, list[Any]]:
     parts = [X[a:b] for a, b in cuts(X.shape[0])]
-    return [dask.delayed(part, traverse=False) for part in parts], [a for part in parts for a in arrays_of(part)]
+    return [dask.delayed(part, traverse=False) for part in parts], [
+        a for part in parts for a in arrays_of(part)
+    ]
 
 
 MAKERS: dict[str, Callable[[Any, Path], tuple[Any, list[Any]]]] = {
@@ -157,7 +161,7 @@ def build(kind: str, X: np.ndarray, tmp: Path) -> Case:
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
     )
     with cluster, Client(cluster) as client:
         yield client
@@ -191,7 +195,7 @@ def reference(case: Case) -> MemorySource:
     return MemorySource(to_csr(DATA) if case.sparse else DATA, block_rows=BLOCK)
 
 
-# --- block functions --------------------------------------------------------------------------------------------
+# --- block functions ----------------------------------------------------------------------------------------
 
 
 def gram(block: Any) -> np.ndarray:
@@ -233,6 +237,15 @@ def mix(block: Any, W: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return W * weights[:, None] + blocks.row_sums(block)[:, None]
 
 
+def width_of(block: Any, M: np.ndarray) -> int:
+    return M.shape[1]
+
+
+def misaligned(block: Any, *rows: np.ndarray, M: np.ndarray) -> tuple[int, np.ndarray]:
+    arrays = [*arrays_of(block), *rows, M]
+    return sum(not array.flags.aligned for array in arrays), np.ones(3)
+
+
 def shared_result(block: Any, M: np.ndarray) -> np.ndarray:
     return M
 
@@ -249,7 +262,7 @@ M = np.random.default_rng(8).random((FEATURES, 3))
 NUMBERS = np.arange(ROWS)
 WEIGHTS = np.random.default_rng(9).random(ROWS)
 
-# --- reduce -----------------------------------------------------------------------------------------------------
+# --- reduce -------------------------------------------------------------------------------------------------
 
 
 def test_every_source_is_a_row_source_of_the_same_partition(case: Case) -> None:
@@ -290,7 +303,16 @@ def test_a_result_shared_by_all_blocks_is_neither_spoilt_nor_miscounted(case: Ca
     np.testing.assert_array_equal(shared, np.ones((2, 3)))
 
 
-# --- map_rows ---------------------------------------------------------------------------------------------------
+def test_arrays_arrive_aligned(case: Case) -> None:
+    """What comes off a network need not be aligned, and BLAS then gives other bits."""
+    state = case.source.map_rows(blocks.row_sums, width=None)
+    for odd in range(1, 4):  # several lengths, so that messages are laid out differently
+        count, total = case.source.reduce(partial(misaligned, M=np.ones((odd, 3))), state, WEIGHTS)
+        assert count == 0
+        assert total.flags.aligned
+
+
+# --- map_rows -----------------------------------------------------------------------------------------------
 
 
 def test_map_rows_makes_a_matrix(case: Case, reference: MemorySource) -> None:
@@ -339,7 +361,7 @@ def test_deliver_gives_the_callers_kind_of_array(case: Case) -> None:
     np.testing.assert_allclose(np.asarray(rows), DATA.sum(axis=1), rtol=1e-12)
 
 
-# --- batches and take -------------------------------------------------------------------------------------------
+# --- batches and take ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [1, 4, 5, 8, ROWS, 100])
@@ -349,7 +371,9 @@ def test_batches_in_file_order_have_exact_sizes(case: Case, size: int) -> None:
     np.testing.assert_array_equal(np.concatenate(batches), DATA)
 
 
-def test_shuffled_batches_hold_every_row_once_and_are_reproducible(case: Case, reference: MemorySource) -> None:
+def test_shuffled_batches_hold_every_row_once_and_are_reproducible(
+    case: Case, reference: MemorySource
+) -> None:
     def shuffled(source: RowSource) -> list[np.ndarray]:
         return [blocks.to_dense(batch) for batch in source.batches(8, rng=np.random.default_rng(3))]
 
@@ -369,7 +393,9 @@ def test_batches_refuse_an_empty_size(case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    "rows", [[3], [56, 0, 31], [4, 4, 5, 4], list(range(ROWS))[::-1], []], ids=lambda rows: f"{len(rows)}-rows"
+    "rows",
+    [[3], [56, 0, 31], [4, 4, 5, 4], list(range(ROWS))[::-1], []],
+    ids=lambda rows: f"{len(rows)}-rows",
 )
 def test_take_gives_rows_in_the_order_asked_for(case: Case, rows: list[int]) -> None:
     taken = case.source.take(rows)
@@ -384,13 +410,13 @@ def test_take_names_what_is_out_of_range(case: Case, rows: list[Any]) -> None:
         case.source.take(rows)
 
 
-# --- whole algorithms -------------------------------------------------------------------------------------------
+# --- whole algorithms ---------------------------------------------------------------------------------------
 
 
 def some_hals(source: RowSource) -> Any:
     H0 = np.random.default_rng(11).random((3, FEATURES))
     squared_norm = inspect(source).squared_norm
-    return run(hals(source, H0, squared_norm=squared_norm), max_iter=6, tol=0.0)
+    return run(hals(source, H0, squared_norm=squared_norm), max_iter=4, tol=0.0)
 
 
 def test_hals_gives_identical_bits(case: Case, reference: MemorySource) -> None:
@@ -424,7 +450,7 @@ def test_float32_blocks_arrive_as_float32_on_every_source(
     assert np.asarray(source.map_rows(blocks.to_dense, width=FEATURES)).dtype == np.float32
 
 
-@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64], ids=lambda dtype: np.dtype(dtype).name)
+@pytest.mark.parametrize("dtype", [bool, np.uint8], ids=lambda dtype: np.dtype(dtype).name)
 def test_integers_and_booleans_become_float64(case: Case, dtype: Any, tmp_path: Path) -> None:
     X = (10 * DATA).astype(dtype)
     source = build(case.kind, X, tmp_path).source
@@ -432,7 +458,7 @@ def test_integers_and_booleans_become_float64(case: Case, dtype: Any, tmp_path: 
     np.testing.assert_array_equal(source.reduce(gram), X.astype(float).T @ X.astype(float))
 
 
-# --- what passes must not do ------------------------------------------------------------------------------------
+# --- what passes must not do --------------------------------------------------------------------------------
 
 
 def test_inputs_are_never_modified(case: Case) -> None:
@@ -443,7 +469,7 @@ def test_inputs_are_never_modified(case: Case) -> None:
         assert batch.shape[1] == FEATURES
     case.source.take([1, 2, 3])
     inspect(case.source)
-    some_hals(case.source)
+    pw.nnls(np.ones((2, FEATURES)), case.source)
     assert case.fingerprint() == before
 
 
@@ -467,7 +493,13 @@ def test_a_worker_killed_during_a_pass_does_not_change_the_result(
     assert marker.exists()
 
 
-# --- inspect ----------------------------------------------------------------------------------------------------
+def test_large_components_travel_without_a_warning(client: Client, tmp_path: Path) -> None:
+    large = np.ones((FEATURES, 200_000))  # 11 MB; Dask warns of graphs from 10 MB
+    source = build("dask-distributed", DATA, tmp_path).source
+    assert source.reduce(partial(width_of, M=large)) == 12 * 200_000
+
+
+# --- inspect ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -480,9 +512,7 @@ def flawed() -> np.ndarray:
     return X
 
 
-def test_inspect_finds_flaws_and_their_first_place(
-    case: Case, flawed: np.ndarray, tmp_path: Path
-) -> None:
+def test_inspect_finds_flaws_and_their_first_place(case: Case, flawed: np.ndarray, tmp_path: Path) -> None:
     found = inspect(build(case.kind, flawed, tmp_path).source)
     finite = flawed[np.isfinite(flawed)]
     assert found.shape == flawed.shape

@@ -29,7 +29,7 @@ def finished(G: np.ndarray, B: np.ndarray, W: np.ndarray) -> np.ndarray:
     return W
 
 
-# --- solve_supports ---------------------------------------------------------------------------------------------
+# --- solve_supports -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 50])
@@ -59,7 +59,7 @@ def test_solve_supports_leaves_dependent_supports_alone() -> None:
     np.testing.assert_allclose(W, [[0.2, 0.3, 0.0], [0.0, 0.0, 1.0]])
 
 
-# --- verdict ----------------------------------------------------------------------------------------------------
+# --- verdict ------------------------------------------------------------------------------------------------
 
 
 def test_verdict_measures_and_names_the_rows_that_are_not_optimal() -> None:
@@ -86,7 +86,7 @@ def test_verdict_does_not_let_nan_pass() -> None:
     assert verdict(bad, bad, bad - bad, np.empty(2)).tolist() == [0]
 
 
-# --- finish -----------------------------------------------------------------------------------------------------
+# --- finish -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 17])

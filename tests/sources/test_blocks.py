@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from partwise.sources import blocks
+from partwise.sources import MemorySource, blocks
 
 RNG = np.random.default_rng(5)
 
@@ -79,7 +79,9 @@ def test_norms_at_any_scale(form: Any, scale: float) -> None:
     expected = np.array([5.0, 0.0, 13.0])
     np.testing.assert_allclose(blocks.norms(form(X * scale)), expected * scale, rtol=1e-12)
     np.testing.assert_array_equal(blocks.norms(form(np.zeros((3, 0)))), 0.0)
-    np.testing.assert_array_equal(blocks.norms(form(np.array([[np.inf, 1.0], [np.nan, 1.0]]))), [np.inf, np.nan])
+    np.testing.assert_array_equal(
+        blocks.norms(form(np.array([[np.inf, 1.0], [np.nan, 1.0]]))), [np.inf, np.nan]
+    )
 
 
 def test_residual_dot_goes_through_the_residual(form: Any, X: np.ndarray) -> None:
@@ -92,6 +94,40 @@ def test_residual_dot_goes_through_the_residual(form: Any, X: np.ndarray) -> Non
 def test_row_chunks_cover_the_rows() -> None:
     chunks = list(blocks.row_chunks(np.zeros((10, 8)), limit=3 * 64))
     assert chunks == [(0, 3), (3, 6), (6, 9), (9, 10)]
+
+
+def shifted(array: np.ndarray) -> np.ndarray:
+    """The same numbers at an odd address."""
+    buffer = np.empty(array.nbytes + 1, np.uint8)
+    start = 1 if buffer.ctypes.data % 2 == 0 else 0
+    view = np.frombuffer(buffer.data, array.dtype, array.size, offset=start).reshape(array.shape)
+    view[:] = array
+    assert not view.flags.aligned
+    return view
+
+
+def test_misaligned_input_becomes_aligned(form: Any) -> None:
+    X = some_block(5, 3)
+    block = form(X)
+    if form is sp.csr_array:
+        block.data, block.indptr = shifted(block.data), shifted(block.indptr)
+        arrays = blocks.aligned(block)
+        assert all(a.flags.aligned for a in (arrays.data, arrays.indices, arrays.indptr))
+    else:
+        assert blocks.plain(shifted(block)).flags.aligned
+        assert MemorySource(shifted(block)).block(0).flags.aligned
+        arrays = blocks.aligned(shifted(block))
+        assert arrays.flags.aligned
+    np.testing.assert_array_equal(blocks.to_dense(arrays), X)
+
+
+def test_aligned_goes_into_containers() -> None:
+    x = shifted(np.arange(3.0))
+    found = blocks.aligned((x, [x, 1], {"a": x, "b": "text"}, None))
+    assert found[0].flags.aligned
+    assert found[1][0].flags.aligned
+    assert found[2]["a"].flags.aligned
+    assert (found[1][1], found[2]["b"], found[3]) == (1, "text", None)
 
 
 def test_stack(form: Any) -> None:

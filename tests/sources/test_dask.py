@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, MissingDependencyError
 from partwise.sources import blocks, open_source
 
 X = np.arange(24.0).reshape(6, 4)
@@ -62,7 +63,9 @@ def test_a_given_type_is_kept() -> None:
     assert source.take([0]).dtype == np.float32
 
 
-@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_array, sp.coo_array], ids=["csr-matrix", "csc", "coo"])
+@pytest.mark.parametrize(
+    "form", [sp.csr_matrix, sp.csc_array, sp.coo_array], ids=["csr-matrix", "csc", "coo"]
+)
 def test_delayed_sparse_blocks_of_any_format(form: Any) -> None:
     source = open_source(delayed(form(X[:4]), form(X[4:])))
     taken = source.take([4, 1])
@@ -109,6 +112,12 @@ def test_collections_that_cannot_be_used(make: Any, message: str) -> None:
 def test_block_rows_are_the_collections_own() -> None:
     with pytest.raises(InputError, match=r"block_rows: .* use X\.rechunk"):
         open_source(da.from_array(X), block_rows=2)
+
+
+def test_a_missing_dask_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "partwise.sources.dask", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'partwise\[dask\]'"):
+        open_source(da.from_array(X))
 
 
 def test_errors_of_a_block_come_through() -> None:

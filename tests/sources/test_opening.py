@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, MissingDependencyError
 from partwise.sources import MemorySource, blocks, open_source
 from partwise.sources.chunked import FolderSource, MemmapSource
 
@@ -25,7 +26,7 @@ def rows_of(source: Any) -> np.ndarray:
     return blocks.to_dense(source.take(np.arange(source.shape[0])))
 
 
-# --- what is accepted -------------------------------------------------------------------------------------------
+# --- what is accepted ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,22 @@ def rows_of(source: Any) -> np.ndarray:
         pl.DataFrame,
         pd.DataFrame,
     ],
-    ids="array fortran strided big-endian half list csr csr-matrix csc csc-matrix coo lil polars pandas".split(),
+    ids=[
+        "array",
+        "fortran",
+        "strided",
+        "big-endian",
+        "half",
+        "list",
+        "csr",
+        "csr-matrix",
+        "csc",
+        "csc-matrix",
+        "coo",
+        "lil",
+        "polars",
+        "pandas",
+    ],
 )
 def test_matrices_of_every_kind(form: Callable[[np.ndarray], Any]) -> None:
     source = open_source(form(X), block_rows=3)
@@ -97,7 +113,7 @@ def test_the_default_partition_depends_on_the_shape_alone() -> None:
     assert [b - a for a, b in wide.bounds] == [200, 200, 200]
 
 
-# --- folders ----------------------------------------------------------------------------------------------------
+# --- folders ------------------------------------------------------------------------------------------------
 
 
 def test_parts_are_in_the_order_of_their_names_and_numbers_count_as_numbers(tmp_path: Path) -> None:
@@ -135,7 +151,9 @@ def test_large_parts_are_cut(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rows_of(source), X)
 
 
-@pytest.mark.parametrize("form", [sp.csc_array, sp.coo_array, sp.csr_matrix], ids=["csc", "coo", "csr-matrix"])
+@pytest.mark.parametrize(
+    "form", [sp.csc_array, sp.coo_array, sp.csr_matrix], ids=["csc", "coo", "csr-matrix"]
+)
 def test_sparse_parts_of_other_formats(tmp_path: Path, form: Callable[..., Any]) -> None:
     sp.save_npz(tmp_path / "1.npz", form(X[:2]))
     sp.save_npz(tmp_path / "2.npz", form(X[2:]))
@@ -157,7 +175,7 @@ def test_sources_of_files_can_be_pickled(tmp_path: Path, kind: str) -> None:
     np.testing.assert_array_equal(rows_of(pickle.loads(pickle.dumps(source))), X)
 
 
-# --- what is refused --------------------------------------------------------------------------------------------
+# --- what is refused ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -177,7 +195,21 @@ def test_sources_of_files_can_be_pickled(tmp_path: Path, kind: str) -> None:
         (pd.DataFrame({"a": [pd.Timestamp(0)]}), "X must hold real numbers"),
         (None, "X must"),
     ],
-    ids="1-d 3-d scalar complex sparse-complex object strings list ragged polars pandas dates none".split(),
+    ids=[
+        "1-d",
+        "3-d",
+        "scalar",
+        "complex",
+        "sparse-complex",
+        "object",
+        "strings",
+        "list",
+        "ragged",
+        "polars",
+        "pandas",
+        "dates",
+        "none",
+    ],
 )
 def test_matrices_that_cannot_be_used(bad: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -196,7 +228,7 @@ def test_options_of_dask_are_refused_elsewhere() -> None:
 
 
 def test_paths_that_cannot_be_used(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no file or folder .*nowhere"):
+    with pytest.raises(InputError, match=r"there is no file or folder .*nowhere"):
         open_source(tmp_path / "nowhere")
     (tmp_path / "X.csv").write_text("1,2\n")
     with pytest.raises(InputError, match=r"X\.csv is not a \.npy file or a folder"):
@@ -239,7 +271,16 @@ def save_zip(path: Path) -> None:
         np.savez(file, X=X)
 
 
-BAD_NPY = [save_pickled, save_complex, save_vector, save_strings, save_garbage, save_nothing, save_truncated, save_zip]
+BAD_NPY = [
+    save_pickled,
+    save_complex,
+    save_vector,
+    save_strings,
+    save_garbage,
+    save_nothing,
+    save_truncated,
+    save_zip,
+]
 
 
 @pytest.mark.parametrize("save", BAD_NPY, ids=lambda save: save.__name__)
@@ -315,7 +356,9 @@ def test_two_arrays_in_a_part_are_listed(tmp_path: Path) -> None:
 
 def test_a_sparse_part_whose_data_is_damaged_is_named_when_read(tmp_path: Path) -> None:
     matrix = sp.csr_array(X)
-    np.savez(tmp_path / "1.npz", format=np.array("csr"), shape=X.shape, data=matrix.data, indptr=matrix.indptr)
+    np.savez(
+        tmp_path / "1.npz", format=np.array("csr"), shape=X.shape, data=matrix.data, indptr=matrix.indptr
+    )
     source = open_source(tmp_path)
     with pytest.raises(InputError, match=r"1\.npz: not a readable \.npz file"):
         source.take([0])
@@ -323,10 +366,19 @@ def test_a_sparse_part_whose_data_is_damaged_is_named_when_read(tmp_path: Path) 
 
 def test_parquet_parts_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1.0], "b": ["x"]}).write_parquet(tmp_path / "1.parquet")
-    with pytest.raises(InputError, match=r"1\.parquet: column 'b' has type String; every column must be numeric"):
+    with pytest.raises(
+        InputError, match=r"1\.parquet: column 'b' has type String; every column must be numeric"
+    ):
         open_source(tmp_path)
     save_garbage(tmp_path / "1.parquet")
     with pytest.raises(InputError, match=r"1\.parquet: not a readable parquet file"):
+        open_source(tmp_path)
+
+
+def test_a_missing_polars_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pl.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "1.parquet")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(MissingDependencyError, match=r"1\.parquet: .* pip install 'partwise\[cli\]'"):
         open_source(tmp_path)
 
 

@@ -12,7 +12,7 @@ from partwise.sources import add, pairwise_tree
 
 
 def level_by_level(values: list[str]) -> str:
-    """The definition: neighbours are combined, level after level; what has no neighbour waits for the next level."""
+    """The definition: neighbours are combined, level after level; what has none waits for the next."""
     while len(values) > 1:
         pairs = [join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
         values = pairs + values[len(pairs) * 2 :]

@@ -52,6 +52,9 @@ class Penalty:
         return self.l1 * total + 0.5 * self.l2 * squares
 
 
+NO_PENALTY = Penalty()
+
+
 @dataclass
 class Momentum:
     """The extrapolation weight beta and its bounds, with the constants of Ang & Gillis (2019) but a bolder start."""
@@ -80,8 +83,8 @@ def alternate(
     update_W: RowUpdate,
     update_H: RowUpdate,
     squared_norm: float,
-    W_penalty: Penalty = Penalty(),
-    H_penalty: Penalty = Penalty(),
+    W_penalty: Penalty = NO_PENALTY,
+    H_penalty: Penalty = NO_PENALTY,
     extrapolate: bool = False,
     positive_start: bool = False,
     tol: float = 0.0,

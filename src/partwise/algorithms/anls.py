@@ -1,7 +1,7 @@
 """ANLS: alternating exact non-negative least squares.
 
-Kim & Park (2008), "Nonnegative matrix factorization based on alternating nonnegativity constrained least squares and
-active set method".
+Kim & Park (2008), "Nonnegative matrix factorization based on alternating nonnegativity constrained least
+squares and active set method".
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.alternating import Penalty, alternate, natural_residual
+from partwise.algorithms.alternating import NO_PENALTY, Penalty, alternate, natural_residual
 from partwise.algorithms.loop import Progress
 from partwise.linalg.nnls import solve
 from partwise.sources import RowSource
@@ -25,8 +25,8 @@ def anls(
     H0: Array,
     *,
     squared_norm: float,
-    W_penalty: Penalty = Penalty(),
-    H_penalty: Penalty = Penalty(),
+    W_penalty: Penalty = NO_PENALTY,
+    H_penalty: Penalty = NO_PENALTY,
 ) -> Iterator[Progress]:
     """Iterations of ANLS from the components ``H0``; see :class:`partwise.ANLS` for the parameters."""
     return alternate(

@@ -1,7 +1,7 @@
 """HALS: hierarchical alternating least squares, several coordinate sweeps a product, with extrapolation.
 
 Cichocki, Zdunek & Amari (2007), "Hierarchical ALS algorithms for nonnegative matrix and 3D tensor factorization";
-Gillis & Glineur (2012), "Accelerated multiplicative updates and hierarchical ALS algorithms" (several sweeps a product);
+Gillis & Glineur (2012), "Accelerated multiplicative updates and hierarchical ALS algorithms" (several sweeps);
 Ang & Gillis (2019), "Accelerating nonnegative matrix factorization algorithms using extrapolation".
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.alternating import Penalty, alternate
+from partwise.algorithms.alternating import NO_PENALTY, Penalty, alternate
 from partwise.algorithms.loop import Progress
 from partwise.kernels.coordinate import descend
 from partwise.sources import RowSource
@@ -30,8 +30,8 @@ def hals(
     sweeps: int = 2,
     shrink: float = 0.1,
     extrapolate: bool = True,
-    W_penalty: Penalty = Penalty(),
-    H_penalty: Penalty = Penalty(),
+    W_penalty: Penalty = NO_PENALTY,
+    H_penalty: Penalty = NO_PENALTY,
     tol: float = 0.0,
 ) -> Iterator[Progress]:
     """Iterations of HALS from the components ``H0``; see :class:`partwise.HALS` for the parameters."""

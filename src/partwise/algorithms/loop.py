@@ -1,4 +1,4 @@
-"""The one iteration loop.  An algorithm is a generator of :class:`Progress`; this drives it and says why it stopped."""
+"""The one iteration loop: it drives an algorithm (a generator of :class:`Progress`), says why it stopped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Progress:
     objective : float
         What the algorithm minimises, penalties included.
     kkt : float
-        Residual of the optimality conditions relative to the data (0 at a stationary point), or NaN where not known.
+        Residual of the optimality conditions relative to the data (0 at a stationary point), or NaN where not
+        known.
     n_iter : int
         Number of this iteration, from 1; 0 is the start.
     seconds : float
@@ -34,7 +35,8 @@ class Progress:
     details : dict
         Further columns for the history.
     certified : bool
-        Whether ``kkt`` is exact for an iterate, not an estimate at an extrapolated point; only then it can stop a run.
+        Whether ``kkt`` is exact for an iterate, not an estimate at an extrapolated point; only then it can
+        stop a run.
     """
 
     components: Array
@@ -149,7 +151,8 @@ def run(
         reason = f"interrupted by the user after iteration {state.n_iter}"
         warnings.warn(f"{reason}; the best components so far are kept", RuntimeWarning, stacklevel=2)
     assert state is not None
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    # details that only some iterations have are NaN in the others
+    columns = {name: [row.get(name, np.nan) for row in rows] for name in dict.fromkeys(n for row in rows for n in row)}
     return Result(state.components, state.n_iter, converged, reason, History(columns), state.kkt)
 
 

@@ -1,7 +1,8 @@
 """MU: multiplicative updates for the Frobenius norm, Kullback-Leibler and any beta-divergence.
 
-Lee & Seung (2001), "Algorithms for non-negative matrix factorization" (the updates in Hsu's lecture, section 2);
-Févotte & Idier (2011), "Algorithms for NMF with the beta-divergence" (the exponent that makes them monotone).
+Lee & Seung (2001), "Algorithms for non-negative matrix factorization" (the updates in Hsu's lecture, section
+2); Févotte & Idier (2011), "Algorithms for NMF with the beta-divergence" (the exponent that makes them
+monotone).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.alternating import POSITIVE_START, Penalty, alternate, natural_residual
+from partwise.algorithms.alternating import NO_PENALTY, POSITIVE_START, Penalty, alternate, natural_residual
 from partwise.algorithms.loop import Progress
 from partwise.sources import RowSource, add, blocks
 from partwise.sources.protocol import Block
@@ -31,8 +32,8 @@ def mu(
     *,
     squared_norm: float,
     beta: float = 2.0,
-    W_penalty: Penalty = Penalty(),
-    H_penalty: Penalty = Penalty(),
+    W_penalty: Penalty = NO_PENALTY,
+    H_penalty: Penalty = NO_PENALTY,
 ) -> Iterator[Progress]:
     """Iterations of MU from the components ``H0``; see :class:`partwise.MU` for the parameters."""
     if beta == 2.0:
@@ -51,7 +52,7 @@ def mu(
 
 
 def multiply_rows(G: Array, B: Array, W: Array) -> float:
-    """``W <- W * (X H') / (W H H')`` on sufficient statistics, in place; ``B`` below zero (a penalty) counts as zero."""
+    """``W <- W * (X H') / (W H H')``, in place; ``B`` below zero (a large penalty) counts as zero."""
     residual = natural_residual(G, B, W)
     denominator = W @ G
     np.divide(np.maximum(B, 0.0), denominator, out=denominator, where=denominator > 0.0)
@@ -68,9 +69,10 @@ class Divergence:
     def exponent(self, penalty: Penalty) -> float:
         """The power of the ratio with which the update never raises the objective.
 
-        Févotte & Idier (2011), section 4.1: with r = w_new / w the divergence is at most, up to constants, a sum of
-        ``-num r^(beta-1)/(beta-1)`` and ``den r^beta/beta`` (num r if beta > 2, den r if beta < 1).  An l2 penalty
-        adds ``l2 w r^2/2``, so for beta < 2 all but the first term are bounded by ``r^2/2``; r = (num/den)^(1/(3-beta)).
+        Févotte & Idier (2011), section 4.1: with r = w_new / w the divergence is at most, up to constants, a
+        sum of ``-num r^(beta-1)/(beta-1)`` and ``den r^beta/beta`` (num r if beta > 2, den r if beta <
+        1).  An l2 penalty adds ``l2 w r^2/2``, so for beta < 2 all but the first term are bounded by
+        ``r^2/2``; r = (num/den)^(1/(3-beta)).
         """
         if self.beta > 2.0:
             return 1.0 / (self.beta - 1.0)
@@ -135,9 +137,9 @@ def _totals(block: Block, W: Array) -> tuple[Array, float]:
 
 
 def _chunks(block: Block) -> Iterator[tuple[slice, Block]]:
-    """Row chunks of the block in which entries that are not stored can be filled in without harm to memory."""
+    """Row chunks of the block in which entries that are not stored can be filled in at little memory."""
     for a, b in blocks.row_chunks(block):
-        yield slice(a, b), block[a:b]
+        yield slice(a, b), block if (a, b) == (0, block.shape[0]) else block[a:b]
 
 
 def _gradient_W(block: Block, W: Array, H: Array, divergence: Divergence) -> tuple[Array, Array]:
@@ -156,12 +158,12 @@ def _power_dot(part: Block, W: Array, H: Array, divergence: Divergence, WH: Arra
     if divergence.beta == 1.0:
         return np.asarray(np.broadcast_to(H.sum(axis=0), W.shape))
     full = WH.reshape(part.shape) if blocks.is_complete(part) else _floor(W @ H.T)
-    return np.asarray(full ** (divergence.beta - 1.0) @ H)
+    return np.asarray((full ** (divergence.beta - 1.0)) @ H)
 
 
 def _floor(WH: Array) -> Array:
     """Keep products away from zero, where powers and quotients are not finite."""
-    return np.maximum(WH, np.finfo(WH.dtype).tiny ** 0.5, out=WH)
+    return np.asarray(np.maximum(WH, np.finfo(WH.dtype).tiny ** 0.5, out=WH))
 
 
 def _multiply(W: Array, numerator: Array, denominator: Array, exponent: float) -> Array:
@@ -172,8 +174,8 @@ def _multiply(W: Array, numerator: Array, denominator: Array, exponent: float) -
 def _natural_mass(W: Array, numerator: Array, denominator: Array, mean: Array) -> tuple[float, float]:
     """Residual of the KKT conditions in units of mass: sum of |min(w den, g mean)|, and the sum of w den.
 
-    Zero where the gradient ``g = den - num`` is zero, or positive at a zero weight; a zero weight with a negative
-    gradient counts with the mean weight of its column.
+    Zero where the gradient ``g = den - num`` is zero, or positive at a zero weight; a zero weight with a
+    negative gradient counts with the mean weight of its column.
     """
     gradient = denominator - numerator
     parts = np.abs(np.minimum(W * denominator, gradient * mean))
@@ -206,7 +208,8 @@ def _value_block(block: Block, W: Array, *, H: Array, divergence: Divergence) ->
     total = 0.0
     for rows, part in _chunks(block):
         if divergence.beta == 1.0 and not blocks.is_complete(part):
-            # entries that are not stored are zeros of X: their divergence is (WH)_ij, summed without forming it
+            # entries that are not stored are zeros of X: their divergence is (WH)_ij, summed without forming
+            # it
             WH = _floor(blocks.product_at(part, W[rows], H))
             total += divergence.value(blocks.values(part), WH)
             total += float(W[rows].sum(axis=0, dtype=np.float64) @ H.sum(axis=0, dtype=np.float64))
@@ -217,16 +220,22 @@ def _value_block(block: Block, W: Array, *, H: Array, divergence: Divergence) ->
 
 
 def decode_beta_block(block: Block, *, H: Array, divergence: Divergence, penalty: Penalty) -> Array:
-    """Weights for fixed components by MU until each row's update is below the tolerance; rows do not affect each other."""
+    """Weights for fixed components: every row by itself, until its update is below the tolerance."""
     W = _start_block(block, H)
-    open_rows = np.arange(len(W))
+    rows, part, w = np.arange(len(W)), block, W.copy()
+    moving = np.ones(len(W), bool)
     for _ in range(DECODE_ITER):
-        if not len(open_rows):
-            break
-        part, w = block[open_rows], W[open_rows]
         numerator, denominator = _gradient_W(part, w, H, divergence)
-        new = _multiply(w, numerator, denominator + penalty.l1 + penalty.l2 * w, divergence.exponent(penalty))
-        W[open_rows] = new
-        moved = np.abs(new - w).max(axis=1) > DECODE_TOL * new.max(axis=1)
-        open_rows = open_rows[moved]
+        denominator = denominator + penalty.l1 + penalty.l2 * w
+        new = _multiply(w, numerator, denominator, divergence.exponent(penalty))
+        new[~moving] = w[~moving]
+        moving &= np.abs(new - w).max(axis=1) > DECODE_TOL * new.max(axis=1)
+        w = new
+        if 2 * moving.sum() <= len(rows):  # leave out rows that have settled, but do not cut the block every time
+            W[rows] = w
+            rows = rows[moving]
+            if not len(rows):
+                return W
+            part, w, moving = block[rows], W[rows], np.ones(len(rows), bool)
+    W[rows] = w
     return W

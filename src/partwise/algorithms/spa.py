@@ -1,12 +1,13 @@
 """SPA: the successive projection algorithm.
 
-Araújo et al. (2001); Gillis & Vavasis (2014), "Fast and robust recursive algorithms for separable NMF": pick the row
-of largest residual norm, project every row onto the complement of the picked one, repeat.
+Araújo et al. (2001); Gillis & Vavasis (2014), "Fast and robust recursive algorithms for separable NMF": pick
+the row of largest residual norm, project every row onto the complement of the picked one, repeat.
 
-No residual matrix is kept.  With the picked directions orthonormalised, the squared residual norm of a row falls by
-its squared coordinate along each new direction, so a pick is one product ``X q`` and one update of n numbers.  The
-subtraction cancels when a residual is small, so the few best candidates of each pick are compared by their exact norms,
-and all norms are computed anew whenever they have fallen so far that their rounding errors would choose the candidates.
+No residual matrix is kept.  With the picked directions orthonormalised, the squared residual norm of a row
+falls by its squared coordinate along each new direction, so a pick is one product ``X q`` and one update of n
+numbers.  The subtraction cancels when a residual is small, so the few best candidates of each pick are
+compared by their exact norms, and all norms are computed anew whenever they have fallen so far that their
+rounding errors would choose the candidates.
 """
 
 from __future__ import annotations
@@ -97,9 +98,7 @@ def spa(source: RowSource, n_anchors: int, *, row_scale: Rows | None = None) -> 
     return SPAResult(np.array(anchors, np.int64), np.array(residuals), np.array(margins))
 
 
-def _pick(
-    source: RowSource, scale: Rows, best: Array, Q: Array, anchors: list[int]
-) -> tuple[int, Array, float, float]:
+def _pick(source: RowSource, scale: Rows, best: Array, Q: Array, anchors: list[int]) -> tuple[int, Array, float, float]:
     """The best candidate by exact residual norm: its row, unit direction, norm and the runner-up's norm."""
     rows = best[:, 1].astype(np.int64)
     R = blocks.to_dense(source.take(rows)).astype(np.float64) * best[:, 2:3]
@@ -139,9 +138,13 @@ def _renew_block(block: Block, scale: Array, numbers: Array, *, Q: Array) -> tup
 def _candidates(norms: Array, scale: Array, numbers: Array) -> Array:
     """The rows of largest squared norm: columns norm, row number, scale."""
     count = min(CANDIDATES, len(norms))
-    # with all that equal the last of them, so that the first rows win among equals
-    top = np.flatnonzero(norms >= np.partition(norms, len(norms) - count)[len(norms) - count]) if count else []
-    return _sorted(np.column_stack([norms[top], numbers[top].astype(np.float64), scale[top]]))[:count]
+    if not count:
+        return np.empty((0, 3))
+    last = np.partition(norms, -count)[-count]
+    above = np.flatnonzero(norms > last)
+    # rows are in order, so the first ones win among equals
+    top = np.concatenate([above, np.flatnonzero(norms == last)[: count - len(above)]])
+    return _sorted(np.column_stack([norms[top], numbers[top].astype(np.float64), scale[top]]))
 
 
 def _best_of(a: Array, b: Array) -> Array:

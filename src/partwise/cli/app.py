@@ -1,17 +1,18 @@
-"""The program's commands, and how it ends: a message and an exit code, never a traceback for what a user did."""
+"""The program's commands, and how it ends: a message and an exit code, no traceback for a user's slip."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 import partwise
 from partwise.cli.console import Failure, errors
 from partwise.cli.demo import demo
 from partwise.cli.methods import methods
 
-INTERRUPTED = 130  # as shells report Ctrl-C
+INTERRUPTED = 130  # what Typer makes of Ctrl-C, as shells do
 
 app = typer.Typer(
     name="partwise",
@@ -46,10 +47,9 @@ def run(arguments: list[str] | None = None) -> int:
         code = app(arguments, standalone_mode=True)
     except SystemExit as end:
         code = end.code
-    except KeyboardInterrupt:
-        errors().print("\nInterrupted; nothing was written.")
-        return INTERRUPTED
     except Failure as failure:
-        errors().print(f"[bold]partwise:[/] {failure.message}", highlight=False)
+        errors().print(f"[bold]partwise:[/] {escape(failure.message)}")
         return failure.code
+    if code == INTERRUPTED:
+        errors().print("[bold]partwise:[/] interrupted")
     return code if isinstance(code, int) else 0

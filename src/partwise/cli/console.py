@@ -6,7 +6,7 @@ from rich.console import Console
 
 
 class Failure(Exception):
-    """What a user can understand and mend: a message, and the exit code (2: wrong usage, 1: anything else)."""
+    """What a user can understand and mend: a message, and the exit code (2: wrong usage, 1: the rest)."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)

@@ -36,13 +36,13 @@ def demo(
 ) -> None:
     """Recover digits from mixtures of them, beside scikit-learn's NMF.
 
-    Images of handwritten digits (they come with scikit-learn) are mixed with random weights. From the mixtures alone
-    both libraries look for the digits; what they find is held against the true ones.
+    Images of handwritten digits, which scikit-learn brings along, are mixed with random weights. From the
+    mixtures alone both libraries look for the digits; what they find is held against the true ones.
     """
     console = output()
     _check(samples, parts, per_sample)
-    folder = make_folder(output_folder)
     mixture = _mixtures(samples, parts, per_sample, seed)
+    folder = make_folder(output_folder)
     console.print(
         f"[bold]{parts} digits[/], {per_sample} in each of [bold]{samples:,} mixtures[/] "
         f"(seed {seed}). The digits themselves are not shown to either library.\n"
@@ -81,7 +81,9 @@ class Outcome:
 
     @classmethod
     def of(cls, name: str, mixture: Mixture, model: Any, seconds: float, *, converged: bool) -> Outcome:
-        """Measure a fitted model; the error of the fit is taken with the exact weights, for everybody alike."""
+        """Measure a fitted model; the error of the fit is that of the exact weights, for both alike."""
+        import numpy as np
+
         from partwise import linalg, metrics
 
         H = model.components_
@@ -90,7 +92,7 @@ class Outcome:
             H,
             metrics.match_components(H, mixture.components),
             metrics.total_correlation_error(H, mixture.components),
-            float(metrics.relative_error(mixture.X, linalg.nnls(H, mixture.X), H)),
+            float(metrics.relative_error(mixture.X, np.asarray(linalg.nnls(H, mixture.X)), H)),
             int(model.n_iter_),
             converged,
             seconds,
@@ -128,7 +130,7 @@ def _progress() -> Progress:
 
 
 def _compile(mixture: Mixture, progress: Progress) -> None:
-    """Two iterations on a few rows: numba compiles now (and keeps the result), so that times below are of the work."""
+    """Two iterations on a few rows: numba compiles now and keeps the result; times below are of the work."""
     import partwise as pw
 
     task = progress.add_task("Getting ready", total=None, note="compiling, once on a machine")
@@ -165,7 +167,7 @@ def _fit_sklearn(mixture: Mixture, seed: int, progress: Progress) -> Outcome:
 
 
 class _Show:
-    """A callback that moves a bar: how far the KKT residual is on its way down to the tolerance, in decades."""
+    """A callback that moves a bar: how far the KKT residual has come down to the tolerance, in decades."""
 
     def __init__(self, progress: Progress, task: TaskID, norm: float) -> None:
         self.progress, self.task, self.norm = progress, task, norm
@@ -182,7 +184,7 @@ class _Show:
         if whole > 0.0:
             self._done = max(self._done, float(np.log(self._first / state.kkt) / whole))
         error = np.sqrt(2.0 * state.objective) / self.norm
-        note = f"iteration {state.n_iter}, error {error:.1e}, KKT residual {state.kkt:.1e}"
+        note = f"iteration {state.n_iter}, error {error:.0e}"
         self.progress.update(self.task, completed=min(self._done, 1.0), note=note)
 
     def finish(self, note: str) -> None:

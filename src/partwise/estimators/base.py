@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -22,17 +21,14 @@ from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.metrics import total_correlation_error
 from partwise.metrics.residuals import squared_residual
 from partwise.sources import Inspection, RowSource, brings_own_rows, inspect, open_source
-from partwise.sources.scaled import ScaledSource, unit_exponent
 from partwise.starts import INITS, make_start
 
 
-class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the iterative estimators.
 
-    A subclass documents its parameters and names its algorithm in ``_iterations``; where weights are not plain least
-    squares it also gives ``_decoder``.
-
-    Data of extreme size, whose squares would overflow or vanish, is worked on in units of ``2**unit`` (0 otherwise).
+    A subclass documents its parameters and names its algorithm in ``_iterations``; where weights are not
+    plain least squares it also gives ``_decoder``.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -100,10 +96,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         source = self._open(X, reset=False)
-        seen = inspect(source)
-        self._check_data(seen)
-        unit = unit_exponent(seen.largest, source.dtype)
-        return source.deliver(self._decode(_in_unit(source, unit), unit))
+        self._check_data(inspect(source))
+        return source.deliver(self._decode(source))
 
     def inverse_transform(self, X: Any) -> Any:
         """The samples that weights stand for: ``W @ components_``.
@@ -136,27 +130,31 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return tags
 
     @abstractmethod
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, unit: int) -> Iterator[Progress]:
-        """The algorithm on this data from this start, both already in units of ``2**unit``."""
-
-    @property
-    def _degree(self) -> float:
-        """How the objective grows with the data: twice the data, ``2**degree`` times the objective."""
-        return 2.0
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
+        """The algorithm on this data from this start."""
 
     def _check_data(self, seen: Inspection) -> None:
         """Refuse what the method cannot use, in ``fit`` and in ``transform``."""
         seen.check(allow_negative=self._allow_negative)
 
-    def _decoder(self, H: Any, dtype: Any, unit: int) -> Any:
-        """Block function that gives the weights of a block of rows; block and ``H`` in units of ``2**unit``."""
-        return partial(decode_block, gram=Gram.of(H, dtype))
+    def _decoder(self, dtype: Any) -> Any:
+        """Block function that gives the weights of a block of rows."""
+        return partial(decode_block, gram=Gram.of(self.components_, dtype))
 
-    def _decode(self, source: RowSource, unit: int) -> Any:
-        H = np.ldexp(self.components_, -unit)
-        return source.map_rows(self._decoder(H, source.dtype, unit), width=len(H))
+    def _decode(self, source: RowSource) -> Any:
+        return source.map_rows(self._decoder(source.dtype), width=len(self.components_))
 
     def _fit(self, X: Any, truth: Any) -> tuple[RowSource, Any]:
+        """Fit, or leave everything as it was."""
+        before = dict(vars(self))
+        try:
+            return self._fit_or_fail(X, truth)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _fit_or_fail(self, X: Any, truth: Any) -> tuple[RowSource, Any]:
         self._validate_params()
         source = self._open(X, reset=True)
         seen = inspect(source)
@@ -167,16 +165,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if truth is not None:
             truth = check_components(truth, source.shape[1], name="truth")
             error = partial(_error_against, truth=truth)
-        unit = unit_exponent(seen.largest, source.dtype)
-        if unit:
-            source = _in_unit(source, unit)
-            seen = inspect(source)
         rng = _generator(self.random_state)
         H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=not self._allow_negative)
-        if not isinstance(self.init, str):
-            H0 = np.ldexp(H0, -unit)
         result = run(
-            _in_data_units(self._iterations(source, H0, seen, unit), unit, self._degree),
+            self._iterations(source, H0, seen),
             max_iter=self.max_iter,
             tol=self.tol,
             callbacks=self.callbacks,
@@ -186,13 +178,13 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.n_components_ = len(result.components)
         self.n_iter_, self.converged_ = result.n_iter, result.converged
         self.stop_reason_, self.history_, self.kkt_ = result.stop_reason, result.history, result.kkt
-        W = self._decode(source, unit)
-        squared, norm = squared_residual(source, W, np.ascontiguousarray(np.ldexp(self.components_.T, -unit)))
+        W = self._decode(source)
+        squared, norm = squared_residual(source, W, np.ascontiguousarray(self.components_.T))
         self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
-        if not result.converged and result.n_iter >= self.max_iter and self.tol > 0.0:
+        if result.stop_reason.startswith("max_iter") and self.tol > 0.0:
             warnings.warn(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} with a KKT residual of {result.kkt:.3g} > "
-                f"tol={self.tol:g}; raise max_iter or tol",
+                f"{type(self).__name__} stopped at max_iter={self.max_iter} with a KKT residual of "
+                f"{result.kkt:.3g} > tol={self.tol:g}; raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -223,29 +215,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         k = largest if self.n_components is None else int(self.n_components)
         if k > largest:
             raise InputError(
-                f"n_components={k} must lie in 1..{largest}, the smaller of n_samples={shape[0]} and n_features={shape[1]}"
+                f"n_components={k} must lie in 1..{largest}, the smaller of n_samples={shape[0]} and "
+                f"n_features={shape[1]}"
             )
         return k
-
-
-def _in_unit(source: RowSource, unit: int) -> RowSource:
-    return ScaledSource(source, -unit) if unit else source
-
-
-def _in_data_units(iterations: Iterator[Progress], unit: int, degree: float) -> Iterator[Progress]:
-    """What callbacks and the history see is in the units of the data (an objective may then be infinite)."""
-    if not unit:
-        yield from iterations
-        return
-    with np.errstate(over="ignore", under="ignore"):
-        factor = float(np.exp2(degree * unit))
-    for progress in iterations:
-        objective = float(progress.objective)
-        yield replace(
-            progress,
-            components=np.ldexp(progress.components, unit),
-            objective=objective * factor if objective else 0.0,
-        )
 
 
 def _generator(random_state: Any) -> np.random.Generator:

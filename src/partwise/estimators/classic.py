@@ -53,34 +53,23 @@ class _Penalised(Factorization):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def _penalties(self, shape: tuple[int, int], dtype: Any, unit: int) -> tuple[Penalty, Penalty]:
-        """Of W and of H, for data divided by u = 2**unit: W stays, H is divided by u, the objective by u**degree."""
-        n, m = shape
-        d = self._degree
-        size = partial(_in_unit, unit=unit, largest=float(np.finfo(dtype).max) ** 0.5)
-        return (
-            Penalty(size(self.l1_W * m, -d), size(self.l2_W * m, -d)),
-            Penalty(size(self.l1_H * n, 1.0 - d), size(self.l2_H * n, 2.0 - d)),
-        )
+    def _W_penalty(self) -> Penalty:
+        return Penalty(self.l1_W * self.n_features_in_, self.l2_W * self.n_features_in_)
 
-    def _decoder(self, H: Any, dtype: Any, unit: int) -> Any:
-        penalty, _ = self._penalties((0, self.n_features_in_), dtype, unit)
-        return partial(decode_block, gram=Gram.of(H, dtype, l1=penalty.l1, l2=penalty.l2))
+    def _H_penalty(self, n_samples: int) -> Penalty:
+        return Penalty(self.l1_H * n_samples, self.l2_H * n_samples)
 
-
-def _in_unit(penalty: float, power: float, *, unit: int, largest: float) -> float:
-    """``penalty * 2**(power * unit)``, kept finite: what is as large as that rules out everything but zero anyway."""
-    if not penalty or not unit:
-        return penalty
-    with np.errstate(over="ignore", under="ignore"):
-        return float(np.minimum(penalty * np.exp2(power * unit), largest))
+    def _decoder(self, dtype: Any) -> Any:
+        penalty = self._W_penalty()
+        return partial(decode_block, gram=Gram.of(self.components_, dtype, l1=penalty.l1, l2=penalty.l2))
 
 
 class HALS(_Penalised):
     """Hierarchical alternating least squares: the fast general-purpose factorization.
 
-    Minimises ``1/2 |X - W H|^2 + m (l1_W |W|_1 + l2_W/2 |W|^2) + n (l1_H |H|_1 + l2_H/2 |H|^2)`` over non-negative
-    ``W`` and ``H``, with n samples and m features, by coordinate sweeps on sufficient statistics with extrapolation.
+    Minimises ``1/2 |X - W H|^2 + m (l1_W |W|_1 + l2_W/2 |W|^2) + n (l1_H |H|_1 + l2_H/2 |H|^2)`` over
+    non-negative ``W`` and ``H``, with n samples and m features, by coordinate sweeps on sufficient statistics
+    with extrapolation.
 
     Parameters
     ----------
@@ -97,7 +86,8 @@ class HALS(_Penalised):
     max_iter : int, default=1000
         Largest number of passes.
     tol : float, default=1e-5
-        Stop when the residual of the optimality conditions of both factors, relative to ``|X|``, is this small.
+        Stop when the residual of the optimality conditions of both factors, relative to ``|X|``, is this
+        small.
     random_state : int, Generator or RandomState, optional
         Seed.
     callbacks : list of callables
@@ -174,16 +164,15 @@ class HALS(_Penalised):
         self.sweeps = sweeps
         self.extrapolate = extrapolate
 
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, unit: int) -> Iterator[Progress]:
-        W_penalty, H_penalty = self._penalties(source.shape, source.dtype, unit)
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
         return hals(
             source,
             H0,
             squared_norm=seen.squared_norm,
             sweeps=self.sweeps,
             extrapolate=self.extrapolate,
-            W_penalty=W_penalty,
-            H_penalty=H_penalty,
+            W_penalty=self._W_penalty(),
+            H_penalty=self._H_penalty(source.shape[0]),
             tol=self.tol,
         )
 
@@ -204,7 +193,8 @@ class ANLS(_Penalised):
     max_iter : int, default=1000
         Largest number of passes.
     tol : float, default=1e-5
-        Stop when the residual of the optimality conditions of both factors, relative to ``|X|``, is this small.
+        Stop when the residual of the optimality conditions of both factors, relative to ``|X|``, is this
+        small.
     random_state : int, Generator or RandomState, optional
         Seed.
     callbacks : list of callables
@@ -244,14 +234,13 @@ class ANLS(_Penalised):
     True
     """
 
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, unit: int) -> Iterator[Progress]:
-        W_penalty, H_penalty = self._penalties(source.shape, source.dtype, unit)
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
         return anls(
             source,
             H0,
             squared_norm=seen.squared_norm,
-            W_penalty=W_penalty,
-            H_penalty=H_penalty,
+            W_penalty=self._W_penalty(),
+            H_penalty=self._H_penalty(source.shape[0]),
         )
 
 
@@ -273,7 +262,8 @@ class MU(_Penalised):
     max_iter : int, default=1000
         Largest number of passes.
     tol : float, default=1e-5
-        Stop when the residual of the optimality conditions of both factors, relative to the data, is this small.
+        Stop when the residual of the optimality conditions of both factors, relative to the data, is this
+        small.
     random_state : int, Generator or RandomState, optional
         Seed.
     callbacks : list of callables
@@ -352,33 +342,27 @@ class MU(_Penalised):
     def _beta(self) -> float:
         return float(self._NAMES[self.beta_loss] if isinstance(self.beta_loss, str) else self.beta_loss)
 
-    @property
-    def _degree(self) -> float:
-        return self._beta
-
     def _check_data(self, seen: Inspection) -> None:
         super()._check_data(seen)
         zeros = seen.shape[0] * seen.shape[1] - seen.nonzero
         if self._beta <= 0.0 and zeros:
             raise InputError(
-                f"beta_loss={self.beta_loss!r} needs X > 0 everywhere, but X holds {zeros} zero(s): the divergence is "
-                "infinite; use beta_loss > 0 or add a small constant to X"
+                f"beta_loss={self.beta_loss!r} needs X > 0 everywhere, but X holds {zeros} zero(s): the "
+                "divergence is infinite; use beta_loss > 0 or add a small constant to X"
             )
 
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, unit: int) -> Iterator[Progress]:
-        W_penalty, H_penalty = self._penalties(source.shape, source.dtype, unit)
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
         return mu(
             source,
             H0,
             squared_norm=seen.squared_norm,
             beta=self._beta,
-            W_penalty=W_penalty,
-            H_penalty=H_penalty,
+            W_penalty=self._W_penalty(),
+            H_penalty=self._H_penalty(source.shape[0]),
         )
 
-    def _decoder(self, H: Any, dtype: Any, unit: int) -> Any:
+    def _decoder(self, dtype: Any) -> Any:
         if self._beta == 2.0:
-            return super()._decoder(H, dtype, unit)
-        penalty, _ = self._penalties((0, self.n_features_in_), dtype, unit)
-        Ht = np.ascontiguousarray(H.T, dtype)
-        return partial(decode_beta_block, H=Ht, divergence=Divergence(self._beta), penalty=penalty)
+            return super()._decoder(dtype)
+        Ht = np.ascontiguousarray(self.components_.T, dtype)
+        return partial(decode_beta_block, H=Ht, divergence=Divergence(self._beta), penalty=self._W_penalty())

@@ -1,1 +1,1 @@
-"""Compiled leaves on small arrays: no classes, no data of unknown kind, no printing. The only place for numba."""
+"""Compiled leaves on small arrays: no classes, no data of unknown kind, no printing. Numba is here only."""

@@ -18,18 +18,20 @@ Array = npt.NDArray[np.floating[Any]]
 
 
 @jit
-def descend(G: Array, B: Array, W: Array, sweeps: int, shrink: float, settle: bool) -> float:
+def descend(  # noqa: C901 - the loops share what calls would have to pass
+    G: Array, B: Array, W: Array, sweeps: int, shrink: float, settle: bool
+) -> float:
     """Sweep cyclically over the coordinates of every row of ``W``, in place.
 
     The gradient ``g = G w - b`` is kept up to date by adding a row of ``G`` for each coordinate that moved:
     coordinates resting at zero cost one comparison.  A row is left early when its largest step falls to
-    ``shrink`` times that of its first sweep (accelerated HALS, Gillis & Glineur 2012), or, with ``settle``, after
-    a sweep that changed no coordinate between zero and positive.  Both rules look at one row only, so the result
-    does not depend on how rows are split into blocks.
+    ``shrink`` times that of its first sweep (accelerated HALS, Gillis & Glineur 2012), or, with ``settle``,
+    after a sweep that changed no coordinate between zero and positive.  Both rules look at one row only, so
+    the result does not depend on how rows are split into blocks.
 
     Returns the squared natural residual of the rows as they were given: the sum of squares of
-    ``min(w_j sqrt(G_jj), g_j / sqrt(G_jj))``, zero exactly at the KKT points.  It is in the units of the data, so it
-    does not change when a component is scaled up and its weights down.
+    ``min(w_j sqrt(G_jj), g_j / sqrt(G_jj))``, zero exactly at the KKT points.  It is in the units of the
+    data, so it does not change when a component is scaled up and its weights down.
     """
     n, k = B.shape
     residual = 0.0
@@ -37,6 +39,8 @@ def descend(G: Array, B: Array, W: Array, sweeps: int, shrink: float, settle: bo
     inverse = np.empty(k, B.dtype)
     for j in range(k):
         inverse[j] = 1.0 / G[j, j] if G[j, j] > 0.0 else 0.0
+        if not np.isfinite(inverse[j]):  # a component that has all but vanished
+            inverse[j] = 0.0
     for i in range(n):
         w = W[i]
         for j in range(k):

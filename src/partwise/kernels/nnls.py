@@ -1,14 +1,12 @@
 """Exact non-negative least squares on sufficient statistics, many rows against one Gram matrix.
 
-Each row solves ``min 1/2 w G w' - b w'`` over ``w >= 0``; ``G`` has unit diagonal (zero for a null component).
-:func:`solve_supports` replaces the positive entries of every row by the exact solution on that support, many rows
-side by side; :func:`finish` is the active-set method of Lawson & Hanson (1974), started at a feasible point,
-for the rows that are not optimal after that.
+Each row solves ``min 1/2 w G w' - b w'`` over ``w >= 0``; ``G`` has unit diagonal (zero for a null
+component). :func:`solve_supports` replaces the positive entries of every row by the exact solution on that
+support, many rows side by side; :func:`finish` is the active-set method of Lawson & Hanson (1974), started at
+a feasible point, for the rows that are not optimal after that.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -236,7 +234,7 @@ def _move(w: Array, P: Index, p: int, d: Array, limit: float) -> tuple[int, int]
 
 @jit
 def _null_move(G: Array, g: Array, w: Array, P: Index, p: int, q: int, L: Array, d: Array) -> tuple[int, int]:
-    """Component ``P[q]`` depends on those before it: move along the null direction, downhill, to a boundary."""
+    """Component ``P[q]`` depends on those before it: move along the null direction, downhill, to a bound."""
     d[:p] = 0.0
     for l in range(q):
         d[l] = -L[q, l]
@@ -263,12 +261,12 @@ def _null_move(G: Array, g: Array, w: Array, P: Index, p: int, q: int, L: Array,
 def _passive_solution(
     G: Array, g0: Array, w0: Array, w: Array, P: Index, p: int, L: Array, z: Array, g: Array
 ) -> None:
-    """``z`` with zero gradient on ``P``, as a correction of the base: G_PP (z - w0_P) = -(g0 - G_PN w0_N)_P."""
+    """``z`` with zero gradient on ``P``, correcting the base: G_PP (z - w0_P) = -(g0 - G_PN w0_N)_P."""
     for j in range(w.shape[0]):
         w[j] = w0[j]
     for j in range(p):
         w[P[j]] = 0.0
-    # w now holds the base outside P; the gradient there is that of the base with everything outside P taken away
+    # w now holds the base outside P; the gradient is that of the base with everything outside P taken away
     for j in range(w.shape[0]):
         g[j] = g0[j]
     for j in range(w.shape[0]):
@@ -284,7 +282,7 @@ def _passive_solution(
 
 
 @jit
-def _finish_row(
+def _finish_row(  # noqa: C901 - one loop, as in the book
     G: Array,
     g0: Array,
     size: float,
@@ -352,7 +350,7 @@ def _finish_row(
 
 @jit
 def verdict(B: Array, W: Array, g: Array, residual: Array) -> Index:
-    """Write each row's largest KKT violation, given its gradient ``g``; the rows that are not optimal to rounding."""
+    """Write each row's largest KKT violation, given its gradient ``g``; return the rows not yet optimal."""
     n, k = W.shape
     rows = np.empty(n, np.int64)
     count = 0

@@ -1,4 +1,4 @@
-"""One look at every entry of a block: what is not finite, what is negative, which rows and columns are empty."""
+"""One look at every entry of a block: what is not finite, what negative, which rows and columns are empty."""
 
 from __future__ import annotations
 

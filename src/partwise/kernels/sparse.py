@@ -15,7 +15,7 @@ Index = npt.NDArray[np.signedinteger[Any]]
 
 @jit
 def csr_dot(indptr: Index, indices: Index, data: Array, M: Array, out: Array) -> None:
-    """``out = A @ M``.  Four stored entries at a time: a row of ``out`` is then read and written a quarter as often."""
+    """``out = A @ M``, four stored entries at a time: ``out`` is then read and written a quarter as often."""
     width = M.shape[1]
     for i in range(indptr.shape[0] - 1):
         row = out[i]
@@ -51,7 +51,7 @@ def csr_tdot(indptr: Index, indices: Index, data: Array, W: Array, out: Array) -
 
 @jit
 def csr_sampled_dot(indptr: Index, indices: Index, W: Array, Ht: Array, out: Array) -> None:
-    """``out[t] = w_i . h_j`` at every stored position (i, j): the product ``W H`` where the data is, nowhere else."""
+    """``out[t] = w_i . h_j`` at every stored position (i, j): the product ``W H`` only where the data is."""
     width = W.shape[1]
     for i in range(indptr.shape[0] - 1):
         w = W[i]

@@ -1,8 +1,9 @@
 """Exact non-negative least squares: all samples against one Gram matrix, with a certificate.
 
-Ten coordinate sweeps find nearly every support; the exact solution on it is one Cholesky solve (many samples side by
-side); the few samples that are not optimal then are finished by an active-set method.  Where the Gram matrix is
-nearly singular the gradient comes from the residual itself, and what that leaves in doubt is solved by QR.
+Ten coordinate sweeps find nearly every support; the exact solution on it is one Cholesky solve (many samples
+side by side); the few samples that are not optimal then are finished by an active-set method.  Where the Gram
+matrix is nearly singular the gradient comes from the residual itself, and what that leaves in doubt is solved
+by QR.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls as nnls_by_qr
 
 from partwise.exceptions import InputError
 from partwise.kernels.coordinate import descend
@@ -27,7 +27,7 @@ SWEEPS = 10
 REFINEMENTS = 8
 # smallest eigenvalue of a Gram matrix of unit components below which its rounding matters
 ILL_CONDITIONED = 1e-6
-# relative to |x|: a KKT residual, and a possible excess of |x - wH|, that call for a solver that squares nothing
+# relative to |x|: a KKT residual, and a possible excess of |x - wH|, that ask for a solver without squares
 DOUBTFUL_KKT = 1e-11
 DOUBTFUL_MISFIT = 1e-10
 
@@ -39,8 +39,9 @@ class NNLSCertificate:
     Attributes
     ----------
     kkt : ndarray of shape (n_samples,)
-        Largest violation of the Karush-Kuhn-Tucker conditions over the components j, relative to ``|X_i| |H_j|``:
-        ``|g_j|`` where the weight is positive and ``max(0, -g_j)`` where it is zero, ``g = w H H' - x H'``.
+        Largest violation of the Karush-Kuhn-Tucker conditions over the components j, relative to
+        ``|X_i| |H_j|``: ``|g_j|`` where the weight is positive and ``max(0, -g_j)`` where it is zero,
+        ``g = w H H' - x H'``.
     """
 
     kkt: Array
@@ -55,11 +56,13 @@ class NNLSCertificate:
 class Gram:
     """Components prepared for decoding: rows scaled to unit norm, their Gram matrix, and the norms.
 
-    In the scaled weights ``u = w * scale`` the problem is ``min 1/2 u G u' - b u'`` with ``b = x directions - shift``
-    and ``G = directions' directions + diag(ridge)``: ``shift`` and ``ridge`` carry the l1 and l2 penalties.
+    In the scaled weights ``u = w * scale`` the problem is ``min 1/2 u G u' - b u'`` with
+    ``b = x directions - shift`` and ``G = directions' directions + diag(ridge)``: ``shift`` and ``ridge``
+    carry the l1 and l2 penalties.
     """
 
     directions: Array  # (m, k), C order, unit columns, in the type of the data
+    exact: npt.NDArray[np.float64]  # the same, not rounded
     G: npt.NDArray[np.float64]
     scale: npt.NDArray[np.float64]
     shift: npt.NDArray[np.float64]
@@ -78,7 +81,7 @@ class Gram:
 
     @classmethod
     def of(cls, H: Array, dtype: npt.DTypeLike, *, l1: float = 0.0, l2: float = 0.0) -> Gram:
-        """Prepare ``H``; norms are taken after scaling by the largest entry, so 1e-150 and 1e150 are as good as 1."""
+        """Prepare ``H``; norms are taken after scaling by the largest entry, so 1e-150 is as good as 1."""
         H = np.asarray(H, np.float64)
         largest = np.abs(H).max(axis=1, initial=0.0)
         safe = np.where(largest > 0.0, largest, 1.0)
@@ -96,9 +99,10 @@ class Gram:
         diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
         G = (G + np.diag(penalty)) / np.outer(diagonal, diagonal)
         scale = scale * diagonal
-        directions = np.ascontiguousarray((unit / diagonal[:, None]).T, dtype)
+        exact = np.ascontiguousarray((unit / diagonal[:, None]).T)
+        directions = exact.astype(dtype, copy=False)
         smallest = float(np.linalg.eigvalsh(G)[0])
-        return cls(directions, G, scale, l1 / scale, penalty / diagonal**2, smallest)
+        return cls(directions, exact, G, scale, l1 / scale, penalty / diagonal**2, smallest)
 
 
 def nnls(
@@ -109,7 +113,8 @@ def nnls(
     Parameters
     ----------
     H : array-like of shape (n_components, n_features)
-        Components, of any sign; dependent, repeated and zero components are allowed (a zero one gets weight zero).
+        Components, of any sign; dependent, repeated and zero components are allowed (a zero one gets weight
+        zero).
     X : array-like, sparse matrix, path, Dask collection or source, of shape (n_samples, n_features)
         Samples, of any sign.
     return_certificate : bool, default=False
@@ -124,7 +129,8 @@ def nnls(
 
     References
     ----------
-    Lawson & Hanson (1974), Solving Least Squares Problems, chapter 23; Kim & Park (2008), block principal pivoting.
+    Lawson & Hanson (1974), Solving Least Squares Problems, chapter 23; Björck (1987), corrected semi-normal
+    equations.
 
     Examples
     --------
@@ -181,7 +187,9 @@ def decode_block(block: Block, gram: Gram, certify: bool = False) -> Array:
 
 
 def _decode_block(block: Block, gram: Gram, certify: bool) -> Array:
-    B = np.ascontiguousarray(blocks.dot(block, gram.directions), np.float64)
+    # with dependent components a rounded b is in no one's range and weights run away along the null space
+    directions = gram.exact if gram.ill_conditioned else gram.directions
+    B = np.ascontiguousarray(blocks.dot(block, directions), np.float64)
     B -= gram.shift
     W, residual = solve(gram.G, B)
     if gram.ill_conditioned:
@@ -246,12 +254,12 @@ def _refine(block: Block, gram: Gram, B: Array, W: Array, residual: Array) -> No
 
 def _true_gradient(block: Block, gram: Gram, W: Array) -> tuple[Array, Array]:
     """Gradient in ``W``, and ``|x - wH|``, of every row."""
-    products, misfit = blocks.residual_dot(block, W, gram.directions)
+    products, misfit = blocks.residual_dot(block, W, gram.exact)
     return gram.shift + W * gram.ridge - products, misfit
 
 
 def _doubtful(residual: Array, misfit: Array, sizes: Array, gram: Gram) -> npt.NDArray[np.bool_]:
-    """Rows whose KKT residual is too large, or says too little about the misfit: it may fall by g G^-1 g / 2."""
+    """Rows whose KKT residual is large, or says too little about the misfit: it may fall by g G^-1 g / 2."""
     safe = np.where(sizes > 0.0, sizes, 1.0)
     kkt, misfit = residual / safe, misfit / safe
     excess = len(gram.G) * kkt**2 / (2.0 * max(gram.smallest, EPS))
@@ -263,7 +271,9 @@ def _solve_by_qr(
     block: Block, gram: Gram, B: Array, W: Array, residual: Array, misfit: Array, rows: npt.NDArray[np.int64]
 ) -> None:
     """Lawson & Hanson with orthogonal transformations, a row at a time, kept where it is better."""
-    Q, R = np.linalg.qr(gram.directions.astype(np.float64))
+    from scipy.optimize import nnls as nnls_by_qr  # rarely needed, slow to import
+
+    Q, R = np.linalg.qr(gram.exact)
     w = W[rows]
     for t, row in enumerate(rows):
         x = blocks.to_dense(block[row : row + 1])[0]

@@ -15,7 +15,13 @@ Array = npt.NDArray[Any]
 
 
 def truncated_svd(
-    source: RowSource, k: int, *, rng: np.random.Generator, oversample: int = 10, max_passes: int = 12, tol: float = 1e-6
+    source: RowSource,
+    k: int,
+    *,
+    rng: np.random.Generator,
+    oversample: int = 10,
+    max_passes: int = 12,
+    tol: float = 1e-6,
 ) -> tuple[Array, Array]:
     """Singular values (k,) and right singular vectors (k, m), by randomised subspace iteration on ``X' X``.
 

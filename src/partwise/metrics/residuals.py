@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.exceptions import InputError
-from partwise.sources import RowSource, blocks, inspect, open_source
+from partwise.sources import RowSource, blocks, open_source
 from partwise.sources.protocol import Block, Rows
-from partwise.sources.scaled import ScaledSource, unit_exponent
 
 Array = npt.NDArray[Any]
 
@@ -22,8 +21,9 @@ CANCELLATION = 1e-8
 def relative_error(X: Any, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
     """``|X - W H| / |X|`` in the Frobenius norm.
 
-    Dense data: from the residual itself, a few rows at a time.  Sparse data: from sums over the stored entries and
-    small Gram matrices, unless the error is so small that this would cancel; then from the residual too.
+    Dense data: from the residual itself, a few rows at a time.  Sparse data: from sums over the stored
+    entries and small Gram matrices, unless the error is so small that this would cancel; then from the
+    residual too.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ def relative_error(X: Any, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
     Returns
     -------
     float
-        0 for an exact factorization, 1 for a zero one. If ``X`` is zero: 0 if ``W H`` is zero too, else infinity.
+        0 for an exact factorization, 1 for a zero one. If ``X`` is zero: 0 if ``W H`` is zero too, else
+        infinity.
 
     Examples
     --------
@@ -51,9 +52,6 @@ def relative_error(X: Any, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
     weights = W if not isinstance(W, (list, tuple)) else np.asarray(W)
     components = np.asarray(H)
     _check_factors(source.shape, np.shape(weights), components.shape)
-    unit = unit_exponent(inspect(source).largest, source.dtype)
-    if unit:  # squares would overflow or vanish
-        source, components = ScaledSource(source, -unit), np.ldexp(components, -unit)
     squared, norm = squared_residual(source, weights, np.ascontiguousarray(components.T))
     if norm == 0.0:
         return 0.0 if squared == 0.0 else float("inf")
@@ -61,7 +59,7 @@ def relative_error(X: Any, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
 
 
 def l1_residual(truth_product: npt.ArrayLike, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
-    """``1 - |P - W H|_sum / |P|_sum`` with the true noiseless product ``P = B C``: 1 is perfect, 0 is ``W H = 0``.
+    """``1 - |P - W H|_sum / |P|_sum`` with the true noiseless product P: 1 is perfect, 0 is ``W H = 0``.
 
     The measure of Gillis & Luce (2014) and of Table 2 in Bhattacharyya et al. (2016), section 5.2.
 
@@ -105,7 +103,7 @@ def squared_residual(source: RowSource, W: Rows, Ht: Array) -> tuple[float, floa
 
 
 def _residual_block(block: Block, W: Array, *, Ht: Array, exact: bool) -> tuple[float, float, Array]:
-    """|X - WH|^2 - |WH|_{not summed here}^2, |X|^2 and the W'W of the rows whose |WH|^2 is left to the caller."""
+    """|X - WH|^2, less the |WH|^2 that is left to the caller; |X|^2; the W'W that gives that part."""
     k = W.shape[1]
     norm = float(blocks.squared_norms(block).sum())
     if exact or blocks.is_complete(block):

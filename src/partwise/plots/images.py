@@ -131,7 +131,7 @@ def recovery_grid(
     unit: str = "parts",
     columns: int = 15,
 ) -> Figure:
-    """Draw the true components and, under each, what every method made of it, with cosines; misses are marked.
+    """Draw the true components and, under each, what every method made of it; misses are marked.
 
     Parameters
     ----------
@@ -180,18 +180,19 @@ def recovery_grid(
     for place, i in enumerate(order):
         brightest = float(images[i].max())
         x, y = layout.corner(place, 0)
-        _tile(axes, images[i], x, y, layout.tile_height, brightest)
+        _tile(axes, images[i], x, y, layout.tile_height, brightest=brightest)
         for line, (recovery, stack) in enumerate(rows, start=1):
             x, y = layout.corner(place, line)
             cosine = float(recovery.cosines[i])
             hit = cosine > threshold
-            _tile(axes, stack[i], x, y, layout.tile_height, brightest, missed=not hit)
-            _caption(axes, _number(cosine, threshold), x, y + layout.tile_height, color=GOOD if hit else BAD)
+            _tile(axes, stack[i], x, y, layout.tile_height, brightest=brightest, missed=not hit)
+            text = _number(cosine, threshold) if hit else f"× {_number(cosine, threshold)}"
+            _caption(axes, text, x, y + layout.tile_height, color=GOOD if hit else BAD)
     for band in range(layout.bands):
         _label(axes, "true", "", INK, *layout.corner(band * layout.columns, 0), layout.tile_height)
         for line, recovery in enumerate(found, start=1):
             hits = recovery.recovered(threshold)
-            count = f"{hits.sum()} of {hits.size}"
+            count = "" if band else f"{hits.sum()} of {hits.size}"
             x, y = layout.corner(band * layout.columns, line)
             _label(axes, recovery.name, count, GOOD if hits.all() else BAD, x, y, layout.tile_height)
     fix_view(axes, layout.width, layout.height)
@@ -200,7 +201,7 @@ def recovery_grid(
 
 @dataclass(frozen=True)
 class _Bands:
-    """Where tiles go: bands of ``columns`` components, in each a line of true ones and a line for every method."""
+    """Where tiles go: bands of ``columns`` components, each with a line of true ones and a line a method."""
 
     count: int
     methods: int
@@ -247,7 +248,7 @@ class _Bands:
 
 def _heading(axes: Any, title: str, threshold: float, unit: str, layout: _Bands) -> None:
     axes.text(MARGIN, MARGIN, title, fontsize=TITLE, color=INK, va="top")
-    legend = f"cosine with the true one; {unit} at or below {threshold:g} are crossed out"
+    legend = f"cosine with the true one; framed, ×: {unit} missed (at most {threshold:g})"
     axes.text(layout.width - MARGIN, MARGIN + 0.03, legend, fontsize=LABEL, color=FAINT, va="top", ha="right")
 
 
@@ -257,47 +258,28 @@ def _tile(
     x: float,
     y: float,
     height: float,
-    brightest: float | None = None,
     *,
+    brightest: float | None = None,
     missed: bool = False,
 ) -> None:
     top = float(image.max(initial=0.0)) if brightest is None else brightest
     box = (x, x + TILE, y + height, y)
-    axes.imshow(
-        np.maximum(image, 0.0),
-        cmap="gray_r",
-        vmin=0.0,
-        vmax=top or 1.0,
-        extent=box,
-        interpolation="nearest",
-        zorder=1,
-    )
-    edge, line = (BAD, 1.4) if missed else (LINE, 0.6)
+    ink = np.clip(image / (top or 1.0), 0.0, 1.0)
+    axes.imshow(ink, cmap="gray_r", vmin=0.0, vmax=1.0, extent=box, interpolation="nearest", zorder=1)
+    edge, line = (BAD, 1.6) if missed else (LINE, 0.6)
     axes.plot([x, x + TILE, x + TILE, x, x], [y, y, y + height, y + height, y], color=edge, lw=line, zorder=2)
-    if missed:
-        # a mark that does not need colour
-        axes.plot([x, x + TILE], [y + height, y], color=BAD, lw=1.0, alpha=0.75, zorder=3)
 
 
 def _caption(axes: Any, text: str, x: float, y: float, *, color: str) -> None:
-    axes.text(x + TILE / 2, y + 0.025, text, fontsize=SMALL, color=color, ha="center", va="top")
+    axes.text(x + TILE / 2, y + 0.03, text, fontsize=SMALL, color=color, ha="center", va="top")
 
 
 def _label(axes: Any, name: str, note: str, color: str, x: float, y: float, height: float) -> None:
+    style: dict[str, Any] = {"fontsize": LABEL, "ha": "right", "va": "center"}
     middle = y + height / 2
     shift = 0.075 if note else 0.0
-    axes.text(x - 0.12, middle - shift, name, fontsize=LABEL, color=INK, ha="right", va="center")
-    if note:
-        axes.text(
-            x - 0.12,
-            middle + shift,
-            note,
-            fontsize=LABEL,
-            color=color,
-            ha="right",
-            va="center",
-            fontweight="bold",
-        )
+    axes.text(x - 0.12, middle - shift, name, color=INK, **style)
+    axes.text(x - 0.12, middle + shift, note, color=color, fontweight="bold", **style)
 
 
 def _number(cosine: float, threshold: float) -> str:
@@ -311,7 +293,8 @@ def _as_images(name: str, images: Any, image_shape: tuple[int, int]) -> np.ndarr
     height, width = image_shape
     if stack.ndim != 2 or stack.shape[1] != height * width or not len(stack):
         raise InputError(
-            f"{name} must have shape (n_images, {height * width}) for images {height} x {width}, got {stack.shape}"
+            f"{name} must have shape (n_images, {height * width}), for images of {height} x {width}; "
+            f"got {stack.shape}"
         )
     return stack.reshape(-1, height, width)
 

@@ -1,4 +1,4 @@
-"""What all figures share: colours that colour-blind readers can tell apart, sizes of type, an empty canvas."""
+"""What all figures share: colours that the colour-blind can tell apart, sizes of type, an empty canvas."""
 
 from __future__ import annotations
 

@@ -5,4 +5,13 @@ from partwise.sources.memory import MemorySource
 from partwise.sources.opening import brings_own_rows, open_source
 from partwise.sources.protocol import RowSource, add, pairwise_tree
 
-__all__ = ["Inspection", "MemorySource", "RowSource", "add", "brings_own_rows", "inspect", "open_source", "pairwise_tree"]
+__all__ = [
+    "Inspection",
+    "MemorySource",
+    "RowSource",
+    "add",
+    "brings_own_rows",
+    "inspect",
+    "open_source",
+    "pairwise_tree",
+]

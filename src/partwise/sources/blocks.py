@@ -21,6 +21,22 @@ def is_sparse(block: Block) -> bool:
     return bool(sp.issparse(block))
 
 
+def plain(array: Any, dtype: npt.DTypeLike | None = None) -> Array:
+    """An ndarray in C order and aligned: for anything else products may take another path to other bits."""
+    return np.require(array, dtype, ["C", "A", "E"])
+
+
+def aligned(x: Any) -> Any:
+    """The same arrays, CSR matrices, tuples, lists or dicts, aligned; off a network they need not be."""
+    if isinstance(x, np.ndarray):
+        return np.require(x, requirements="A")
+    if is_sparse(x):
+        return sp.csr_array(tuple(map(aligned, (x.data, x.indices, x.indptr))), shape=x.shape)
+    if type(x) in (tuple, list):
+        return type(x)(map(aligned, x))
+    return {name: aligned(value) for name, value in x.items()} if type(x) is dict else x
+
+
 def dot(block: Block, M: Array) -> Array:
     """``block @ M`` for a small dense ``M``."""
     if not is_sparse(block):
@@ -68,7 +84,7 @@ def row_chunks(block: Block, limit: int = 4 << 20) -> Iterator[tuple[int, int]]:
 
 
 def residual_dot(block: Block, W: Array, M: Array) -> tuple[Array, Array]:
-    """``R M`` and the norms of the rows of the residual ``R = block - W M'`` itself, a chunk of rows at a time."""
+    """``R M`` and the norms of the rows of the residual ``R = block - W M'`` itself, by chunks of rows."""
     out = np.empty(W.shape, np.float64)
     lengths = np.empty(len(W), np.float64)
     for a, b in row_chunks(block):
@@ -132,7 +148,7 @@ def scale_rows(block: Block, factors: Array) -> Block:
 
 
 def scan(block: Block) -> tuple[int, int, float, float, float]:
-    """First non-finite and first negative flat position (-1: none), largest magnitude, sum, sum of squares."""
+    """First non-finite and first negative position (-1: none), largest magnitude, sum, sum of squares."""
     bad, negative, largest, total, squares = scan_values(values(block))
     return _flat(block, bad), _flat(block, negative), largest, total, squares
 

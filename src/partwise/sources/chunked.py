@@ -52,15 +52,15 @@ class MemmapSource(BlockedSource):
     def block(self, i: int) -> Block:
         """See :class:`BlockedSource`."""
         a, b = self.bounds[i]
-        return np.ascontiguousarray(self.X[a:b], self.dtype)
+        return blocks.plain(self.X[a:b], self.dtype)
 
     def take(self, rows: npt.ArrayLike) -> Block:
         """See :class:`partwise.sources.RowSource`."""
-        return np.ascontiguousarray(self.X[check_rows(rows, self.shape[0])], self.dtype)
+        return blocks.plain(self.X[check_rows(rows, self.shape[0])], self.dtype)
 
 
 class FolderSource(BlockedSource):
-    """A folder of parts, in the order of their names (numbers compare as numbers); every part holds some rows.
+    """A folder of parts, in the order of their names (numbers compare as numbers); a part holds some rows.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ class FolderSource(BlockedSource):
         for part in self.parts:
             if part.describe() != first.describe():
                 raise InputError(
-                    f"every part of {self.folder} must have the same columns and format: {first.path.name} has "
-                    f"{first.describe()}, {part.path.name} has {part.describe()}"
+                    f"every part of {self.folder} must have the same columns and format: "
+                    f"{first.path.name} has {first.describe()}, {part.path.name} has {part.describe()}"
                 )
         self.dtype = np.result_type(*(float_type(part.dtype) for part in self.parts))
         self.shape = (sum(part.shape[0] for part in self.parts), first.shape[1])
@@ -90,7 +90,7 @@ class FolderSource(BlockedSource):
         bounds, home, offset = [], [], 0
         for p, part in enumerate(self.parts):
             rows = part.shape[0]
-            # a compressed or columnar part must be read whole anyway, so it is one block unless told otherwise
+            # a compressed or columnar part is read whole anyway, so it is one block unless told otherwise
             size = partition(rows, part.shape[1] * self.dtype.itemsize, 64 << 20, block_rows)
             for a, b in size:
                 if b > a:
@@ -105,7 +105,7 @@ class FolderSource(BlockedSource):
         data = self._load(p)[a:b]
         if blocks.is_sparse(data):
             return data.astype(self.dtype, copy=False)
-        return np.ascontiguousarray(data, self.dtype)
+        return blocks.plain(data, self.dtype)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_load"}

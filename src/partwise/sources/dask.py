@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
+import cloudpickle
 import dask.array
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +57,7 @@ class DaskSource:
     dtype : dtype, optional
         The type of delayed blocks; computed if not given.
     scheduler : {"threads", "processes", "synchronous"}, optional
-        As in ``dask.compute``. By default what Dask is set to: an active ``distributed.Client``, else threads.
+        As in ``dask.compute``. By default what Dask is set to: an active ``distributed.Client`` or threads.
     persist : bool, default=True
         Compute the blocks once and keep them with the workers instead of making them anew in each pass.
     """
@@ -94,13 +96,13 @@ class DaskSource:
 
     def compute(self, *delayed: Any) -> tuple[Any, ...]:
         """One Dask compute; blocks see one BLAS thread in this process, as everywhere."""
-        with single_blas_thread():
-            return tuple(dask_.compute(*delayed, **self._scheduler))
+        with _one_pass():
+            return tuple(blocks.aligned(dask_.compute(*delayed, **self._scheduler)))
 
     def reduce(self, block_fn: Callable[..., Any], *aligned: Rows, combine: Combine = add) -> Any:
         """See :class:`partwise.sources.RowSource`."""
         tasks = self._tasks(block_fn, aligned)
-        return self.compute(pairwise_tree(tasks, lambda a, b: _call(combine, a, b)))[0]
+        return self.compute(pairwise_tree(tasks, lambda a, b: _call(_run, combine, a, b)))[0]
 
     def map_rows(
         self,
@@ -111,14 +113,14 @@ class DaskSource:
         combine: Combine | None = None,
         out: Rows | None = None,
     ) -> Any:
-        """See :class:`partwise.sources.RowSource`; ``out`` is not used, workers free what is no longer needed."""
+        """See :class:`partwise.sources.RowSource`; ``out`` is not used, workers free what is not needed."""
         kind = np.dtype(self.dtype if dtype is None else dtype)
         tasks = self._tasks(block_fn, aligned)
         if combine is None:
             rows = [_call(_as_rows, task, kind) for task in tasks]
             return DaskRows(self._persist(rows), self, width, kind)
         rows = [_call(_as_rows, task[0], kind) for task in tasks]
-        small = pairwise_tree([task[1] for task in tasks], lambda a, b: _call(combine, a, b))
+        small = pairwise_tree([task[1] for task in tasks], lambda a, b: _call(_run, combine, a, b))
         *kept, small = self._persist([*rows, small])
         return DaskRows(kept, self, width, kind), self.compute(small)[0]
 
@@ -145,24 +147,51 @@ class DaskSource:
         return rows.to_dask() if isinstance(rows, DaskRows) else rows
 
     def _tasks(self, block_fn: Callable[..., Any], aligned: tuple[Rows, ...]) -> list[Any]:
+        # a node of its own, so that the small arrays it carries go to each worker once, not with every block
+        shared = dask_.delayed(_Shipped(block_fn), pure=False, traverse=False)
         tasks = []
         for i, (part, (a, b)) in enumerate(zip(self.parts, self.bounds, strict=True)):
             rows = [x.parts[i] if isinstance(x, DaskRows) else np.asarray(x[a:b]) for x in aligned]
-            tasks.append(_call(_run_block, block_fn, part, *rows))
+            tasks.append(_call(_run, shared, part, *rows))
         return tasks
 
     def _persist(self, tasks: list[Any]) -> list[Any]:
-        with single_blas_thread():
+        with _one_pass():
             return list(dask_.persist(*tasks, **self._scheduler))
+
+
+@contextmanager
+def _one_pass() -> Iterator[None]:
+    # components are part of the graph: nothing to warn the user of until they are very large
+    quiet = {"distributed.admin.large-graph-warning-threshold": "1 GiB"}
+    with single_blas_thread(), dask_.config.set(quiet):
+        yield
 
 
 def _call(function: Callable[..., Any], *args: Any) -> Any:
     return dask_.delayed(function, pure=False, traverse=False)(*args)
 
 
-def _run_block(block_fn: Callable[..., Any], block: Block, *rows: Any) -> Any:
+class _Shipped:
+    """A function that travels as bytes: the arrays in it arrive aligned, as those of messages need not."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpack, (cloudpickle.dumps(self.function),)
+
+
+def _unpack(data: bytes) -> _Shipped:
+    return _Shipped(cloudpickle.loads(data))
+
+
+def _run(function: Callable[..., Any], *args: Any) -> Any:
     with single_blas_thread():
-        return block_fn(block, *rows)
+        return function(*map(blocks.aligned, args))
 
 
 def _array_blocks(X: Any) -> tuple[list[Any], list[tuple[int, int]], np.dtype[Any]]:
@@ -185,8 +214,8 @@ def _as_block(block: Block, dtype: np.dtype[Any]) -> Block:
         if not block.has_canonical_format:
             block = block.copy()
             block.sum_duplicates()
-        return block.astype(dtype, copy=False)
-    return np.ascontiguousarray(block, dtype)
+        return blocks.aligned(block.astype(dtype, copy=False))
+    return blocks.plain(block, dtype)
 
 
 def _as_rows(rows: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -21,6 +21,7 @@ class Inspection:
     """What one pass over the data found."""
 
     shape: tuple[int, int]
+    dtype: np.dtype[Any]
     stored: int
     nonzero: int
     n_bad: int
@@ -45,18 +46,28 @@ class Inspection:
         return self.total / max(1, self.shape[0] * self.shape[1])
 
     def check(self, *, allow_negative: bool, name: str = "X") -> None:
-        """Raise an error for what no method can use, and for negative entries where the method's domain forbids."""
+        """Raise an error for what no method can use, and for negative entries where they are forbidden."""
         if self.n_bad and self.first_bad is not None:
             row, column = self.first_bad
             raise InputError(
-                f"{name} contains {self.n_bad} NaN or infinity value(s), the first in row {row}, column {column}; "
-                "remove or impute them first"
+                f"{name} contains {self.n_bad} NaN or infinity value(s), the first in row {row}, "
+                f"column {column}; remove or impute them first"
             )
         if self.n_negative and not allow_negative and self.first_negative is not None:
             row, column = self.first_negative
             raise InputError(
-                f"Negative values in data passed to {name}: {self.n_negative}, the first in row {row}, column "
-                f"{column}; this method needs {name} >= 0. Shift or drop them yourself, they are never clipped silently"
+                f"Negative values in data passed to {name}: {self.n_negative}, the first in row {row}, "
+                f"column {column}; this method needs {name} >= 0. Shift or drop them yourself, "
+                "they are never clipped silently"
+            )
+
+        limits = np.finfo(self.dtype)
+        # sums of squares of this size, with some room for products of factors
+        square = float(np.longdouble(self.largest) ** 2 * max(self.shape))
+        if self.largest and not 1e3 * float(limits.tiny) < square < 1e-3 * float(limits.max):
+            raise InputError(
+                f"{name} has entries up to {self.largest:.3g}, whose squares leave the range of {self.dtype}; multiply "
+                f"{name} by a constant first (components and errors only change by that factor)"
             )
 
     def warn(self, name: str = "X") -> None:
@@ -84,6 +95,7 @@ def inspect(source: RowSource) -> Inspection:
     bad, negative = found["bad"], found["negative"]
     return Inspection(
         shape=source.shape,
+        dtype=source.dtype,
         stored=found["stored"],
         nonzero=found["nonzero"],
         n_bad=found["n_bad"],

@@ -119,7 +119,7 @@ class BlockedSource(ABC):
 
 
 def _tree(results: Generator[Any], combine: Combine) -> Any:
-    """The fixed tree; if combining fails the pass ends here and now. Sums reuse the memory of partial sums."""
+    """The fixed tree; if combining fails the pass ends here. Sums reuse the memory of partial sums."""
     with closing(results):
         return pairwise_tree(results, combine, into=_add_into if combine is add else None)
 
@@ -134,7 +134,7 @@ def _add_into(a: Any, b: Any) -> Any:
 
 
 def cut_batches(parts: Iterable[Block], size: int, rng: np.random.Generator | None) -> Iterator[Block]:
-    """Batches of exactly ``size`` rows (the last may be short) from a stream of blocks, shuffled if ``rng``."""
+    """Batches of ``size`` rows (the last may be short) from a stream of blocks, shuffled if ``rng``."""
     if size < 1:
         raise InputError(f"size must be at least 1, got {size}")
     rest: list[Block] = []
@@ -191,7 +191,7 @@ class MemorySource(BlockedSource):
             X = np.asarray(X)
             if X.ndim != 2:
                 raise InputError(f"X must have two dimensions (samples, features), got shape {X.shape}")
-            self.X = np.ascontiguousarray(X, self.dtype)
+            self.X = blocks.plain(X, self.dtype)
             row_bytes = X.shape[1] * self.dtype.itemsize
             limit = DENSE_BLOCK_BYTES
         self.shape = (int(X.shape[0]), int(X.shape[1]))

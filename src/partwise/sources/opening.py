@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,9 @@ def open_source(X: Any, *, block_rows: int | None = None, **options: Any) -> Row
     Parameters
     ----------
     X : object
-        A source (returned as it is); a dense array, scipy sparse matrix or data frame; a ``numpy.memmap``; the path
-        of a ``.npy`` file (memory-mapped) or of a folder of ``.npy``, ``.npz`` or ``.parquet`` parts; a Dask
-        array or a list of delayed blocks.
+        A source (returned as it is); a dense array, scipy sparse matrix or data frame; a ``numpy.memmap``;
+        the path of a ``.npy`` file (memory-mapped) or of a folder of ``.npy``, ``.npz`` or ``.parquet``
+        parts; a Dask array or a list of delayed blocks.
     block_rows : int, optional
         Rows in a block, for everything but Dask collections, which bring their own.
     **options
@@ -111,11 +110,8 @@ def _is_dask(X: Any) -> bool:
 def _open_dask(X: Any, block_rows: int | None, options: dict[str, Any]) -> RowSource:
     if block_rows is not None:
         raise InputError("block_rows: a Dask collection brings its own blocks; use X.rechunk")
-    if "dask.array" not in sys.modules:
-        try:
-            import dask.array  # noqa: F401
-        except ImportError as error:
-            raise MissingDependencyError("Dask collections need: pip install 'partwise[dask]'") from error
-    from partwise.sources.dask import DaskSource
-
+    try:
+        from partwise.sources.dask import DaskSource
+    except ImportError as error:
+        raise MissingDependencyError("Dask collections need: pip install 'partwise[dask]'") from error
     return DaskSource(X, **options)

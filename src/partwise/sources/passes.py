@@ -1,7 +1,8 @@
 """One pass over blocks: a pool of threads for the blocks, one BLAS thread inside each.
 
-BLAS's own threads and ours would fight for the cores (a product and a sweep took twice the sum of their times),
-and a product split over BLAS threads need not give the same bits.  So blocks are the only parallelism.
+BLAS's own threads and ours would fight for the cores (a product and a sweep took twice the sum of their
+times), and a product split over BLAS threads need not give the same bits.  So blocks are the only
+parallelism.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class _Limit:
 
 @contextmanager
 def single_blas_thread() -> Iterator[None]:
-    """One BLAS thread while any such context lasts, in whichever thread: BLAS has one setting for the process."""
+    """One BLAS thread while any such context lasts, in whichever thread: BLAS has one setting a process."""
     with _Limit.lock:
         if _Limit.holders == 0:
             _Limit.limiter = _controller().limit(limits=1, user_api="blas")
@@ -75,8 +76,8 @@ def ordered(fn: Callable[[int], T], count: int) -> Generator[T]:
     """Yield ``fn(0), fn(1), ...`` in order, a few computed ahead in the pool.
 
     The window bounds the memory of results waiting for their turn.  If the consumer stops early (an error,
-    Ctrl-C, ``close``) what has not begun is cancelled and what runs is waited for, so nothing writes into arrays
-    afterwards.
+    Ctrl-C, ``close``) what has not begun is cancelled and what runs is waited for, so nothing writes into
+    arrays afterwards.
     """
     threads = min(n_threads(), count)
     if threads <= 1 or getattr(_inside, "active", False):

@@ -19,8 +19,8 @@ class RowSource(Protocol):
     """A matrix as blocks of rows, and the four verbs that every algorithm is written in.
 
     A block function gets a concrete block, then the same rows of every ``aligned`` array.  It must be
-    picklable (module level, or a ``functools.partial`` of one) and must not modify what it is given.  The same
-    partition gives identical bits on every source; another partition the same numbers to rounding.
+    picklable (module level, or a ``functools.partial`` of one) and must not modify what it is given.  The
+    same partition gives identical bits on every source; another partition the same numbers to rounding.
     """
 
     @property
@@ -49,8 +49,9 @@ class RowSource(Protocol):
     ) -> Any:
         """A row-aligned result, ``width`` columns wide (``None``: a vector), that stays with its rows.
 
-        With ``combine``, ``block_fn`` returns ``(rows, small)`` and so does this: one pass makes the row state
-        and the statistics of it.  ``out`` may be one of ``aligned``: its memory is used again where a source can.
+        With ``combine``, ``block_fn`` returns ``(rows, small)`` and so does this: one pass makes the row
+        state and the statistics of it.  ``out`` may be one of ``aligned``: its memory is used again where a
+        source can.
         """
 
     def batches(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Block]:
@@ -60,7 +61,7 @@ class RowSource(Protocol):
         """A few rows, in the order asked for."""
 
     def deliver(self, rows: Rows) -> Any:
-        """Row-aligned state as the caller's kind of array: an ndarray, or a Dask array that stays where it is."""
+        """Row-aligned state as the caller's kind of array: an ndarray, or a Dask array that stays put."""
 
 
 def add(a: Any, b: Any) -> Any:
@@ -75,8 +76,9 @@ def pairwise_tree(
 ) -> T:
     """Combine neighbours, then neighbouring pairs, and so on: one shape for a given number of values.
 
-    Works on a stream and keeps about log2(n) partial results: a finished pair of equal size is merged at once.
-    ``into`` is used instead of ``combine`` where the left one is itself a combination, whose memory is ours.
+    Works on a stream and keeps about log2(n) partial results: a finished pair of equal size is merged at
+    once. ``into`` is used instead of ``combine`` where the left one is itself a combination, whose memory is
+    ours.
     """
     into = combine if into is None else into
     stack: list[tuple[int, T]] = []

@@ -37,8 +37,8 @@ def make_start(
     Parameters
     ----------
     init : str, array-like or fitted estimator
-        ``"pure"`` (records picked by SPA), ``"nndsvd"``, ``"nndsvda"``, ``"random"``; an array of components; or
-        anything with ``components_``.
+        ``"pure"`` (records picked by SPA), ``"nndsvd"``, ``"nndsvda"``, ``"random"``; an array of components;
+        or anything with ``components_``.
     source : RowSource
         The data.
     n_components : int
@@ -62,7 +62,9 @@ def make_start(
             return nndsvd_start(source, n_components, seen=seen, rng=rng, fill=init == "nndsvda")
         if init == "random":
             return random_start(source, n_components, seen=seen, rng=rng)
-        raise InputError(f"init must be one of {', '.join(INITS)}, an array or a fitted estimator; got {init!r}")
+        raise InputError(
+            f"init must be one of {', '.join(INITS)}, an array or a fitted estimator; got {init!r}"
+        )
     if hasattr(init, "fit") and not hasattr(init, "components_"):
         raise InputError(f"init: this {type(init).__name__} has no components_; fit it first")
     H = check_components(getattr(init, "components_", init), source.shape[1], name="init").copy()
@@ -71,7 +73,9 @@ def make_start(
     if nonnegative and (H < 0.0).any():
         row, column = np.argwhere(H < 0.0)[0]
         count = int((H < 0.0).sum())
-        raise InputError(f"init has {count} negative value(s), the first in row {row}, column {column}; it must be >= 0")
+        raise InputError(
+            f"init has {count} negative value(s), the first in row {row}, column {column}; it must be >= 0"
+        )
     return H
 
 
@@ -80,14 +84,16 @@ def random_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.
     return np.asarray(_entry_size(seen, k) * np.abs(rng.standard_normal((k, source.shape[1]))))
 
 
-def nndsvd_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator, fill: bool = False) -> Array:
-    """NNDSVD (Boutsidis & Gallopoulos 2008): the stronger of the positive and negative part of each singular pair.
+def nndsvd_start(
+    source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator, fill: bool = False
+) -> Array:
+    """NNDSVD (Boutsidis & Gallopoulos 2008): the stronger of the two signed parts of each singular pair.
 
-    The left vectors are never stored: only the norms of their two parts are needed, one reduce.  ``fill`` replaces
-    zeros (NNDSVDa): the paper by the mean of the data, which is right only where that is near one, as entries of the
-    components grow with the root of the data; so here by their own typical size.
+    The left vectors are never stored: only the norms of their two parts are needed, one reduce.  ``fill``
+    replaces zeros (NNDSVDa): the paper by the mean of the data, which is right only where that is near one,
+    as entries of the components grow with the root of the data; so here by their own typical size.
     """
-    values, V = truncated_svd(source, k, rng=rng)
+    _, V = truncated_svd(source, k, rng=rng)
     positive, negative = source.reduce(partial(_part_norms, Vt=np.ascontiguousarray(V.T, source.dtype)))
     V_plus, V_minus = np.maximum(V, 0.0), np.maximum(-V, 0.0)
     weight_plus = np.sqrt(positive) * np.linalg.norm(V_plus, axis=1)
@@ -105,9 +111,9 @@ def nndsvd_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.
 def pure_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator) -> Array:
     """Records picked by SPA among directions: rows of non-negative data are scaled to sum one first.
 
-    On raw rows SPA favours the large ones and misses parts that occur in small samples only (dark pixels, short
-    documents).  Rows below a thousandth of the mean sum are left out, for their direction is mostly noise, unless the
-    others have too few directions.
+    On raw rows SPA favours the large ones and misses parts that occur in small samples only (dark pixels,
+    short documents).  Rows below a thousandth of the mean sum are left out, for their direction is mostly
+    noise, unless the others have too few directions.
     """
     sums = np.asarray(source.map_rows(_row_sums, width=None, dtype=np.float64))
     mean = seen.total / max(1, source.shape[0] - seen.zero_rows)
@@ -116,10 +122,10 @@ def pure_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Ge
         anchors = spa(source, k, row_scale=scale).anchors
         if len(anchors) == k or seen.n_negative or not ((sums > 0.0) & (scale == 0.0)).any():
             break
-    if len(anchors) < k:
+    if len(anchors) < k and seen.largest > 0.0:  # that all is zero has been told
         warnings.warn(
-            f"only {len(anchors)} of {k} pure records were found (the data has numerical rank {len(anchors)}); "
-            "the other starting components are random",
+            f"only {len(anchors)} of {k} pure records were found (the data has numerical rank "
+            f"{len(anchors)}); the other starting components are random",
             DegenerateDataWarning,
             stacklevel=3,
         )
@@ -132,7 +138,7 @@ def pure_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Ge
 
 
 def perturbed(truth: npt.ArrayLike, level: float = 0.05, *, random_state: int | None = None) -> Array:
-    """The papers' warm start ``A* (I + U)``, U uniform in [-level, level): it knows the truth, so it is for the lab.
+    """The papers' warm start ``A* (I + U)``, U uniform in [-level, level): knows the truth, is for the lab.
 
     Parameters
     ----------
@@ -163,7 +169,7 @@ def _inverse_above(sums: Array, floor: float) -> Array:
 
 
 def _revive(H: Array, source: RowSource, rng: np.random.Generator) -> Array:
-    """A component that came out zero (rank below k) would stay zero for ever; give it a random record's direction."""
+    """A component that came out zero (rank below k) would stay so for ever; make it a random record."""
     dead = np.flatnonzero(~(H > 0.0).any(axis=1))
     for j in dead:
         H[j] = np.abs(blocks.to_dense(source.take(rng.integers(source.shape[0], size=1)))[0])

@@ -1,0 +1,228 @@
+"""HALS, ANLS and MU for the squared error: slow references, and certificates against their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import nnls
+
+import partwise as pw
+from partwise.algorithms.alternating import POSITIVE_START, Momentum, Penalty, natural_residual
+from partwise.algorithms.anls import anls
+from partwise.algorithms.hals import hals
+from partwise.algorithms.mu import mu
+from partwise.sources import open_source
+
+FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+W_PENALTY, H_PENALTY = Penalty(0.3, 0.2), Penalty(0.1, 0.5)
+PENALTIES = pytest.mark.parametrize(
+    ("W_penalty", "H_penalty"),
+    [(Penalty(), Penalty()), (W_PENALTY, Penalty()), (Penalty(), H_PENALTY), (W_PENALTY, H_PENALTY)],
+    ids=["plain", "W", "H", "both"],
+)
+
+
+def make_data(n: int = 25, m: int = 8, k: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.gamma(0.4, size=(n, k)) @ rng.gamma(0.4, size=(k, m)) + 0.1 * rng.random((n, m))
+    return X * (rng.random(X.shape) < 0.8), rng.random((k, m)) + 0.05
+
+
+X, H0 = make_data()
+
+
+def solve_nnls(G: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Rows w >= 0 that minimise 1/2 w G w' - b w', by scipy on the Cholesky factor."""
+    R = np.linalg.cholesky(G).T
+    return np.array([nnls(R, b)[0] for b in np.linalg.solve(R.T, B.T).T])
+
+
+# --- the three references: each updates W for min 1/2 w G w' - b w', in a line or three ---------------------
+
+
+def hals_reference(G: np.ndarray, B: np.ndarray, W: np.ndarray) -> np.ndarray:
+    W = W.copy()
+    for j in range(len(G)):
+        W[:, j] = np.maximum(0.0, W[:, j] - (W @ G[:, j] - B[:, j]) / G[j, j])
+    return W
+
+
+def anls_reference(G: np.ndarray, B: np.ndarray, W: np.ndarray) -> np.ndarray:
+    return solve_nnls(G, B)
+
+
+def mu_reference(G: np.ndarray, B: np.ndarray, W: np.ndarray) -> np.ndarray:
+    WG = W @ G
+    return W * np.maximum(B, 0.0) / np.where(WG > 0.0, WG, 1.0)
+
+
+def reference(
+    update: Callable[..., np.ndarray], rounds: int, W_penalty: Penalty, H_penalty: Penalty, lift: float
+) -> tuple[np.ndarray, np.ndarray]:
+    H = H0.copy()
+    eye = np.eye(len(H))
+    W = solve_nnls(H @ H.T + W_penalty.l2 * eye, X @ H.T - W_penalty.l1)
+    H = np.maximum(H, lift * H.max())
+    W = np.maximum(W, lift * W.max(axis=1, keepdims=True))
+    for _ in range(rounds):
+        W = update(H @ H.T + W_penalty.l2 * eye, X @ H.T - W_penalty.l1, W)
+        H = update(W.T @ W + H_penalty.l2 * eye, X.T @ W - H_penalty.l1, H.T).T
+    return W, H
+
+
+def objective(W: np.ndarray, H: np.ndarray, W_penalty: Penalty, H_penalty: Penalty) -> float:
+    value = 0.5 * ((X - W @ H) ** 2).sum()
+    value += W_penalty.l1 * W.sum() + 0.5 * W_penalty.l2 * (W**2).sum()
+    return float(value + H_penalty.l1 * H.sum() + 0.5 * H_penalty.l2 * (H**2).sum())
+
+
+ALGORITHMS = {
+    "hals": (lambda *args, **kw: hals(*args, sweeps=1, extrapolate=False, **kw), hals_reference, 0.0),
+    "anls": (anls, anls_reference, 0.0),
+    "mu": (mu, mu_reference, POSITIVE_START),
+}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@FORMS
+@PENALTIES
+def test_iterations_are_the_reference(name: str, form: Any, W_penalty: Penalty, H_penalty: Penalty) -> None:
+    algorithm, update, lift = ALGORITHMS[name]
+    iterations = algorithm(
+        open_source(form(X), block_rows=10),
+        H0,
+        squared_norm=float(np.vdot(X, X)),
+        W_penalty=W_penalty,
+        H_penalty=H_penalty,
+    )
+    for rounds, progress in enumerate(islice(iterations, 4)):
+        W, H = reference(update, rounds, W_penalty, H_penalty, lift)
+        np.testing.assert_allclose(progress.components, H, rtol=1e-8, atol=1e-10)
+        assert progress.objective == pytest.approx(objective(W, H, W_penalty, H_penalty), rel=1e-9)
+
+
+@FORMS
+def test_several_sweeps_come_nearer_to_the_exact_step(form: Any) -> None:
+    source, norm = open_source(form(X)), float(np.vdot(X, X))
+
+    def after(rounds: int, iterations: Any) -> float:
+        return next(islice(iterations, rounds, None)).objective
+
+    one = after(3, hals(source, H0, squared_norm=norm, sweeps=1, extrapolate=False))
+    many = after(3, hals(source, H0, squared_norm=norm, sweeps=200, shrink=0.0, extrapolate=False))
+    exact = after(3, anls(source, H0, squared_norm=norm))
+    assert many < one
+    assert many == pytest.approx(exact, rel=1e-6)
+
+
+# --- the residual of the optimality conditions --------------------------------------------------------------
+
+
+def residual_of(W: np.ndarray, H: np.ndarray, W_penalty: Penalty, H_penalty: Penalty) -> float:
+    """The natural residual of both factors from gradients of the definition, relative to |X|."""
+    R = W @ H - X
+    gW = R @ H.T + W_penalty.l1 + W_penalty.l2 * W
+    gH = W.T @ R + H_penalty.l1 + H_penalty.l2 * H
+    sH = np.sqrt((H**2).sum(axis=1) + W_penalty.l2)
+    sW = np.sqrt((W**2).sum(axis=0) + H_penalty.l2)[:, None]
+    parts = np.concatenate([np.minimum(W * sH, gW / sH).ravel(), np.minimum(H * sW, gH / sW).ravel()])
+    return float(np.linalg.norm(parts) / np.linalg.norm(X))
+
+
+def test_natural_residual_by_hand() -> None:
+    G = np.array([[4.0, 0.0], [0.0, 1.0]])
+    B = np.array([[8.0, -3.0], [4.0, 1.0]])
+    # row 0 is optimal: w = b/G, a positive gradient at zero; row 1: g = (4, -1), so the parts are 2 and -1
+    assert natural_residual(G, B[:1], np.array([[2.0, 0.0]])) == 0.0
+    assert natural_residual(G, B[1:], np.array([[2.0, 0.0]])) == 5.0
+    assert (
+        natural_residual(np.zeros((1, 1)), np.ones((1, 1)), np.ones((1, 1))) == 0.0
+    )  # a null component: no say
+
+
+@pytest.mark.parametrize("name", ["hals", "anls"])
+@pytest.mark.parametrize("extrapolate", [False, True], ids=["plain", "extrapolated"])
+def test_residual_vanishes_at_a_stationary_point(name: str, extrapolate: bool) -> None:
+    data = pw.datasets.make_laurberg(0.3)
+    source, norm = open_source(data.X), float(np.vdot(data.X, data.X))
+    if name == "hals":
+        iterations = hals(source, data.components, squared_norm=norm, extrapolate=extrapolate)
+    else:
+        iterations = anls(source, data.components, squared_norm=norm)
+    for progress in islice(iterations, 1, 4):
+        assert progress.kkt < 1e-14
+        np.testing.assert_allclose(progress.components, data.components, atol=1e-13)
+
+
+@pytest.mark.parametrize("make", [pw.HALS, pw.ANLS, pw.MU], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("penalised", [False, True], ids=["plain", "penalised"])
+def test_a_residual_below_tol_is_one(make: Any, penalised: bool) -> None:
+    tol = 1e-3 if make is pw.MU else 1e-6
+    sizes = {"l1_W": 1e-3, "l2_W": 2e-3, "l1_H": 5e-4, "l2_H": 1e-3} if penalised else {}
+    model = make(3, init=H0, tol=tol, max_iter=20000, **sizes)
+    W = model.fit_transform(X)
+    assert model.converged_
+    assert model.kkt_ <= tol
+    n, m = X.shape
+    W_penalty = Penalty(m * model.l1_W, m * model.l2_W)
+    H_penalty = Penalty(n * model.l1_H, n * model.l2_H)
+    assert residual_of(W, model.components_, W_penalty, H_penalty) <= 5 * tol
+
+
+# --- extrapolation ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+@FORMS
+def test_extrapolation_never_raises_the_objective(seed: int, form: Any) -> None:
+    X, H = make_data(60, 20, 6, seed)
+    norm = float(np.vdot(X, X))
+    best = np.inf
+    for progress in islice(hals(open_source(form(X), block_rows=17), H, squared_norm=norm), 120):
+        assert progress.objective <= best + 1e-13 * norm
+        best = min(best, progress.objective)
+        # the recorded value is that of a feasible pair: exact weights can only be better
+        W = pw.nnls(progress.components, X)
+        assert (
+            0.5 * ((X - W @ progress.components) ** 2).sum() <= progress.objective * (1 + 1e-9) + 1e-13 * norm
+        )
+
+
+def test_extrapolation_is_worth_it() -> None:
+    X, H = make_data(200, 40, 8, 1)
+    source, norm = open_source(X), float(np.vdot(X, X))
+    fast, plain = (
+        next(islice(hals(source, H, squared_norm=norm, extrapolate=extrapolate), 60, None)).objective
+        for extrapolate in (True, False)
+    )
+    assert fast < plain
+
+
+def test_momentum_grows_and_backs_off() -> None:
+    momentum = Momentum()
+    start = momentum.beta
+    momentum.accept()
+    assert start < momentum.beta <= momentum.ceiling <= 1.0
+    grown = momentum.beta
+    momentum.reject()
+    assert momentum.beta < grown == momentum.ceiling
+    for _ in range(300):
+        momentum.accept()
+    assert momentum.beta == 1.0
+
+
+def test_a_component_of_zeros_does_no_harm() -> None:
+    H = H0.copy()
+    H[1] = 0.0
+    for iterations in (
+        hals(open_source(X), H, squared_norm=float(np.vdot(X, X))),
+        anls(open_source(X), H, squared_norm=float(np.vdot(X, X))),
+    ):
+        progress = next(islice(iterations, 3, None))
+        assert np.isfinite(progress.components).all()
+        assert np.isfinite(progress.kkt)

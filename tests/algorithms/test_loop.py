@@ -1,0 +1,103 @@
+"""The one loop: why it stopped, what it kept, what it recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from partwise.algorithms.loop import History, Progress, run
+
+
+def falling(count: int = 100, closed: list[bool] | None = None) -> Iterator[Progress]:
+    """The residual halves in every iteration."""
+    try:
+        for t in range(count):
+            yield Progress(np.full((1, 2), float(t)), 1.0 / (t + 1), np.nan if t == 0 else 0.5**t)
+    finally:
+        if closed is not None:
+            closed.append(True)
+
+
+def test_stops_at_the_tolerance() -> None:
+    result = run(falling(), max_iter=50, tol=0.1)
+    assert (result.n_iter, result.converged, result.kkt) == (4, True, 0.0625)
+    assert result.stop_reason == "KKT residual 0.0625 <= tol=0.1"
+    np.testing.assert_array_equal(result.components, [[4.0, 4.0]])
+    assert result.history["n_iter"].tolist() == [0, 1, 2, 3, 4]
+    np.testing.assert_array_equal(result.history["kkt"], [np.nan, 0.5, 0.25, 0.125, 0.0625])
+
+
+def test_stops_at_max_iter() -> None:
+    result = run(falling(), max_iter=2, tol=0.1)
+    assert (result.n_iter, result.converged, result.stop_reason) == (2, False, "max_iter=2 reached")
+
+
+def test_an_algorithm_that_ends_has_converged() -> None:
+    result = run(falling(3), max_iter=50, tol=0.0)
+    assert (result.n_iter, result.converged, result.stop_reason) == (2, True, "no further change is possible")
+
+
+def test_an_estimated_residual_does_not_stop() -> None:
+    def iterations() -> Iterator[Progress]:
+        for t in range(5):
+            yield Progress(np.zeros((1, 1)), 1.0, 0.0, certified=t >= 3)
+
+    assert run(iterations(), max_iter=50, tol=0.1).n_iter == 3
+
+
+def test_a_perfect_start_still_does_one_iteration() -> None:
+    result = run((Progress(np.zeros((1, 1)), 0.0, 0.0) for _ in range(5)), max_iter=50, tol=0.0)
+    assert (result.n_iter, result.converged) == (1, True)
+
+
+def test_interrupted_between_iterations() -> None:
+    def iterations() -> Iterator[Progress]:
+        yield from falling(3)
+        raise KeyboardInterrupt
+
+    with pytest.warns(RuntimeWarning, match="after iteration 2; the best components so far are kept"):
+        result = run(iterations(), max_iter=50, tol=0.0)
+    assert (result.n_iter, result.converged) == (2, False)
+    assert result.history.n_rows == 3
+
+
+def test_interrupted_before_there_is_anything_to_keep() -> None:
+    def iterations() -> Iterator[Progress]:
+        raise KeyboardInterrupt
+        yield
+
+    with pytest.raises(KeyboardInterrupt):
+        run(iterations(), max_iter=50, tol=0.0)
+
+
+def test_time_of_callbacks_and_of_measuring_is_not_counted() -> None:
+    def error(components: Any) -> float:
+        time.sleep(0.02)
+        return 3.0
+
+    result = run(falling(), max_iter=3, tol=0.0, callbacks=[lambda progress: time.sleep(0.02)], error=error)
+    assert result.history["time"][-1] < 0.02
+    assert result.history["error"].tolist() == [3.0] * 4
+
+
+def test_details_become_columns() -> None:
+    def iterations() -> Iterator[Progress]:
+        yield Progress(np.zeros((1, 1)), 1.0)
+        yield Progress(np.zeros((1, 1)), 0.5, details={"momentum": 0.7})
+
+    history = run(iterations(), max_iter=1, tol=0.0).history
+    assert list(history) == ["n_iter", "time", "objective", "kkt", "momentum"]
+    np.testing.assert_array_equal(history["momentum"], [np.nan, 0.7])
+
+
+def test_history_is_a_mapping() -> None:
+    history = History({"n_iter": [0, 1], "objective": [2.0, 1.0]})
+    assert dict(history).keys() == {"n_iter", "objective"}
+    assert (len(history), history.n_rows) == (2, 2)
+    assert repr(history) == "History(2 rows: n_iter, objective)"
+    assert History({}).n_rows == 0
+    assert history.to_native("pyarrow").num_rows == 2

@@ -1,0 +1,782 @@
+"""Every estimator against every promise: scikit-learn's checks, then ours, then what bad input gets.
+
+A new estimator joins ``METHODS``; tests that do not apply to it are left out by what its entry says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import partwise as pw
+from partwise.exceptions import DegenerateDataWarning, InputError
+
+INITS = ("pure", "nndsvd", "nndsvda", "random")
+
+
+@dataclass(frozen=True)
+class Method:
+    """One estimator, and how well it must do."""
+
+    name: str
+    make: Callable[..., Any]
+    recovery: dict[str, Any] = field(
+        default_factory=dict
+    )  # parameters with which it recovers Laurberg's parts,
+    recovery_error: float = 1e-8  # to this
+    inits: tuple[str, ...] = INITS
+    monotone: bool = True
+    same: float = 1e-9  # relative difference that mere rounding may make after a few iterations
+    alone: float = 1e-9  # the same for the weights of samples decoded in other company
+    single: float = 2e-3  # relative difference of float32 from float64
+
+    def few(self, iterations: int = 6, **params: Any) -> Any:
+        """A model that does so many iterations without complaint."""
+        return self.make(
+            **{"n_components": 3, "max_iter": iterations, "tol": 0.0, "random_state": 0, **params}
+        )
+
+
+METHODS = [
+    Method("hals", pw.HALS, {"tol": 1e-11, "max_iter": 2000}),
+    Method(
+        "hals-plain", lambda **p: pw.HALS(**{"extrapolate": False, **p}), {"tol": 1e-11, "max_iter": 2000}
+    ),
+    Method("anls", pw.ANLS, {"tol": 1e-11, "max_iter": 2000}),
+    # multiplicative updates reach zeros as 1/t
+    Method("mu", pw.MU, {"tol": 0.0, "max_iter": 700}, 1e-2),
+    Method(
+        "mu-kl",
+        lambda **p: pw.MU(**{"beta_loss": "kullback-leibler", **p}),
+        {"tol": 0.0, "max_iter": 500},
+        1e-2,
+        same=1e-6,
+        alone=1e-5,
+    ),
+]
+
+every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+every_start = pytest.mark.parametrize(
+    ("method", "init"),
+    [pytest.param(method, init, id=f"{method.name}-{init}") for method in METHODS for init in method.inits],
+)
+
+ROWS, FEATURES = 40, 9
+
+
+def make_data() -> np.ndarray:
+    rng = np.random.default_rng(3)
+    X = rng.gamma(0.5, size=(ROWS, 3)) @ rng.gamma(0.5, size=(3, FEATURES)) + 0.05 * rng.random(
+        (ROWS, FEATURES)
+    )
+    return X * (rng.random(X.shape) < 0.8)
+
+
+X = make_data()
+H0 = np.random.default_rng(4).random((3, FEATURES)) + 0.1
+COUNTS = np.random.default_rng(5).integers(0, 4, (ROWS, FEATURES))
+
+
+def assert_close(actual: Any, expected: Any, tolerance: float) -> None:
+    """Equal relative to the largest entry: what is zero in one may be rounding in the other."""
+    expected = np.asarray(expected)
+    np.testing.assert_allclose(np.asarray(actual), expected, rtol=0, atol=tolerance * np.abs(expected).max())
+
+
+def fingerprint(*arrays: Any) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        parts = [array.data, array.indices, array.indptr] if sp.issparse(array) else [array]
+        for part in parts:
+            digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+# --- scikit-learn's own checks ------------------------------------------------------------------------------
+
+SKLEARN = [
+    pw.HALS(max_iter=30, tol=1e-3),
+    pw.ANLS(max_iter=20, tol=1e-3),
+    pw.MU(max_iter=20, tol=1e-2),
+    pw.MU(beta_loss="kullback-leibler", max_iter=20, tol=1e-2),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::partwise.exceptions.DegenerateDataWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(SKLEARN)
+def test_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
+
+
+# --- what it finds ------------------------------------------------------------------------------------------
+
+
+@every_start
+@pytest.mark.parametrize("alpha", [0.1, 0.3])
+def test_recovers_a_factorization_that_is_unique(method: Method, init: str, alpha: float) -> None:
+    data = pw.datasets.make_laurberg(alpha)
+    model = method.make(n_components=3, init=init, random_state=1, **method.recovery)
+    W = model.fit_transform(data.X)
+    match = pw.metrics.match_components(model.components_, data.components)
+    assert sorted(match.permutation) == [0, 1, 2]
+    assert match.errors.max() <= method.recovery_error
+    weights = W[:, match.permutation] / match.scales
+    assert_close(weights, data.weights, 10 * method.recovery_error)
+    assert model.reconstruction_error_ <= 10 * method.recovery_error
+
+
+@every_start
+def test_objective_never_rises(method: Method, init: str) -> None:
+    if not method.monotone:
+        pytest.skip("not promised")
+    objective = method.few(60, init=init).fit(X).history_["objective"]
+    assert np.diff(objective).max() <= 1e-13 * np.vdot(X, X)
+    assert objective[-1] < objective[0]
+
+
+@every_method
+def test_non_negative_and_of_the_right_shape(method: Method) -> None:
+    model = method.few()
+    W = model.fit_transform(X)
+    assert W.shape == (ROWS, 3)
+    assert model.components_.shape == (3, FEATURES)
+    assert (W >= 0).all()
+    assert (model.components_ >= 0).all()
+    assert (model.n_components_, model.n_features_in_, model.n_iter_) == (3, FEATURES, 6)
+    assert model.reconstruction_error_ == pytest.approx(
+        np.linalg.norm(X - W @ model.components_) / np.linalg.norm(X)
+    )
+
+
+@every_method
+def test_n_components_is_by_default_as_many_as_can_be(method: Method) -> None:
+    assert method.few(1, n_components=None).fit(X[:5]).n_components_ == 5
+    assert method.few(1, n_components=None).fit(X).n_components_ == FEATURES
+
+
+# --- invariances --------------------------------------------------------------------------------------------
+
+
+@every_start
+def test_order_of_rows_does_not_matter(method: Method, init: str) -> None:
+    order = np.random.default_rng(0).permutation(ROWS)
+    model, other = method.few(init=init), method.few(init=init)
+    W, W_other = model.fit_transform(X), other.fit_transform(X[order])
+    assert_close(other.components_, model.components_, method.same)
+    assert_close(W_other, W[order], max(method.same, method.alone))
+
+
+@every_start
+@pytest.mark.parametrize("c", [1e-150, 1e-3, 7.0, 1e150])
+def test_unit_of_the_data_does_not_matter(method: Method, init: str, c: float) -> None:
+    model, other = method.few(init=init), method.few(init=init)
+    product = model.inverse_transform(model.fit_transform(X))
+    W = other.fit_transform(c * X)
+    assert_close(other.inverse_transform(W) / c, product, max(method.same, method.alone))
+    assert other.reconstruction_error_ == pytest.approx(model.reconstruction_error_, rel=1e-6)
+    np.testing.assert_array_equal(other.transform(c * X), W)
+
+
+@every_method
+@pytest.mark.parametrize(("c", "kind"), [(1e-200, np.float64), (1e200, np.float64), (1e25, np.float32)])
+def test_data_that_cannot_be_squared_is_refused(method: Method, c: float, kind: Any) -> None:
+    with pytest.raises(InputError, match=r"X has entries up to .*multiply X by a constant"):
+        method.few().fit(np.asarray(X * c, kind))
+
+
+@every_method
+@pytest.mark.parametrize("rows", [1, 7, 16, 39])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_partition_does_not_matter(method: Method, rows: int, form: Any) -> None:
+    model, other = method.few(), method.few()
+    W = model.fit_transform(form(X))
+    W_other = other.fit_transform(pw.open_source(form(X), block_rows=rows))
+    assert_close(other.components_, model.components_, 1e-10)
+    assert_close(W_other, W, max(1e-10, method.alone))
+    np.testing.assert_allclose(other.history_["objective"], model.history_["objective"], rtol=1e-9)
+
+
+def as_memmap(X: np.ndarray, tmp: Path) -> Any:
+    np.save(tmp / "X.npy", X)
+    return np.load(tmp / "X.npy", mmap_mode="r")
+
+
+def as_path(X: np.ndarray, tmp: Path) -> Any:
+    np.save(tmp / "X.npy", X)
+    return tmp / "X.npy"
+
+
+def as_folder(X: np.ndarray, tmp: Path) -> Any:
+    np.save(tmp / "part-1.npy", X[:25])
+    np.save(tmp / "part-2.npy", X[25:])
+    return str(tmp)
+
+
+def as_polars(X: np.ndarray, tmp: Path) -> Any:
+    return pl.DataFrame({f"f{j}": X[:, j] for j in range(X.shape[1])})
+
+
+FORMS: dict[str, Callable[[np.ndarray, Path], Any]] = {
+    "list": lambda X, tmp: X.tolist(),
+    "fortran": lambda X, tmp: np.asfortranarray(X),
+    "strided": lambda X, tmp: np.repeat(X, 2, axis=0)[::2],
+    "read-only": lambda X, tmp: np.frombuffer(X.tobytes()).reshape(X.shape),
+    "csr-array": lambda X, tmp: sp.csr_array(X),
+    "csr-matrix": lambda X, tmp: sp.csr_matrix(X),
+    "csc-array": lambda X, tmp: sp.csc_array(X),
+    "coo-array": lambda X, tmp: sp.coo_array(X),
+    "polars": as_polars,
+    "pandas": lambda X, tmp: pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])]),
+    "memmap": as_memmap,
+    "path": as_path,
+    "folder": as_folder,
+    "source": lambda X, tmp: pw.open_source(X),
+    "dask": lambda X, tmp: da.from_array(X, chunks=(11, 4)),
+    "delayed-csr": lambda X, tmp: [
+        dask.delayed(sp.csr_array(part), traverse=False) for part in (X[:9], X[9:])
+    ],
+}
+
+
+@every_method
+@pytest.mark.parametrize("form", FORMS)
+def test_where_the_rows_live_does_not_matter(method: Method, form: str, tmp_path: Path) -> None:
+    model, other = method.few(4), method.few(4)
+    W = model.fit_transform(X)
+    with dask.config.set(scheduler="synchronous"):
+        data = FORMS[form](X, tmp_path)
+        W_other = other.fit_transform(data)
+        assert isinstance(W_other, da.Array if form in ("dask", "delayed-csr") else np.ndarray)
+        again = np.asarray(other.transform(data))
+        W_other = np.asarray(W_other)
+    assert_close(other.components_, model.components_, 1e-10)
+    assert_close(W_other, W, max(1e-10, method.alone))
+    np.testing.assert_array_equal(again, W_other)
+    assert other.n_features_in_ == FEATURES
+
+
+@every_method
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda X: pw.open_source(X, block_rows=9)])
+def test_single_precision_stays(method: Method, form: Any) -> None:
+    model, single = method.few(init=H0), method.few(init=H0)
+    W = model.fit_transform(X)
+    W_single = single.fit_transform(form(X.astype(np.float32)))
+    assert single.components_.dtype == W_single.dtype == np.float32
+    assert single.transform(X.astype(np.float32)).dtype == np.float32
+    assert single.transform(X).dtype == np.float64
+    assert_close(single.components_, model.components_, method.single)
+    assert_close(W_single, W, method.single)
+    assert single.reconstruction_error_ == pytest.approx(model.reconstruction_error_, rel=1e-3)
+
+
+@every_method
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize(
+    "kind", [np.int64, np.int8, np.uint8, np.uint16, np.bool_, np.float16], ids=lambda k: k.__name__
+)
+def test_integers_and_booleans_are_their_float64(method: Method, kind: Any, form: Any) -> None:
+    if kind == np.float16 and form is sp.csr_array:
+        pytest.skip("scipy.sparse has no float16")
+    data = COUNTS.astype(kind)
+    model, other = method.few(), method.few()
+    W = model.fit_transform(form(data.astype(np.float64)))
+    W_other = other.fit_transform(form(data))
+    assert W_other.dtype == other.components_.dtype == np.float64
+    np.testing.assert_array_equal(other.components_, model.components_)
+    np.testing.assert_array_equal(W_other, W)
+
+
+@every_method
+def test_transform_gives_the_weights_of_fit_transform(method: Method) -> None:
+    model = method.few()
+    W = model.fit_transform(X)
+    np.testing.assert_array_equal(model.transform(X), W)
+    np.testing.assert_array_equal(method.few().fit(X).transform(X), W)
+    assert_close(model.transform(X[7:12]), W[7:12], method.alone)
+    assert_close(model.transform(sp.csr_array(X)), W, method.alone)
+
+
+@every_method
+def test_inputs_are_not_modified(method: Method) -> None:
+    unsorted = sp.csr_array(X)
+    for a, b in zip(
+        unsorted.indptr[:-1], unsorted.indptr[1:], strict=True
+    ):  # entries of a row in falling order
+        unsorted.indices[a:b] = unsorted.indices[a:b][::-1].copy()
+        unsorted.data[a:b] = unsorted.data[a:b][::-1].copy()
+    unsorted.has_sorted_indices = False
+    for data in (X.copy(), COUNTS.copy(), sp.csr_array(X), unsorted):
+        init = H0.copy()
+        before = fingerprint(data, init)
+        model = method.few(init=init)
+        model.fit_transform(data)
+        model.transform(data)
+        model.inverse_transform(np.ones((2, 3)))
+        assert fingerprint(data, init) == before
+        assert model.init is init
+        assert not np.shares_memory(model.components_, init)
+
+
+# --- randomness and threads ---------------------------------------------------------------------------------
+
+
+@every_method
+def test_random_state_reproduces_every_bit(method: Method) -> None:
+    def components(seed: Any) -> np.ndarray:
+        return np.asarray(method.few(init="random", random_state=seed).fit(X).components_)
+
+    np.testing.assert_array_equal(components(7), components(7))
+    np.testing.assert_array_equal(components(np.random.default_rng(7)), components(7))
+    np.testing.assert_array_equal(components(np.random.RandomState(7)), components(np.random.RandomState(7)))
+    assert not np.array_equal(components(7), components(8))
+    assert np.isfinite(components(None)).all()
+
+
+@every_start
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_number_of_threads_changes_no_bit(
+    method: Method, init: str, form: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("PARTWISE_NUM_THREADS", threads)
+        model = method.few(3, init=init)
+        W = model.fit_transform(pw.open_source(form(X), block_rows=6))
+        found.append((model.components_, W, model.history_["objective"]))
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+# --- stopping -----------------------------------------------------------------------------------------------
+
+
+@every_method
+def test_too_few_iterations_are_told(method: Method) -> None:
+    model = method.make(n_components=3, max_iter=1, tol=1e-9)
+    with pytest.warns(
+        ConvergenceWarning, match=r"stopped at max_iter=1 with a KKT residual of .* > tol=1e-09"
+    ):
+        model.fit(X)
+    assert model.converged_ is False
+    assert (model.n_iter_, model.stop_reason_) == (1, "max_iter=1 reached")
+
+
+@every_method
+def test_convergence_is_told(method: Method) -> None:
+    model = method.make(n_components=3, max_iter=2000, tol=2e-2).fit(X)
+    assert model.converged_ is True
+    assert model.stop_reason_.startswith("KKT residual")
+    assert model.kkt_ == model.history_["kkt"][-1] <= 2e-2
+    assert 1 <= model.n_iter_ < 2000
+
+
+@every_method
+def test_interrupting_keeps_the_best_so_far(method: Method) -> None:
+    seen = []
+
+    def interrupt(progress: Any) -> None:
+        seen.append(progress)
+        if progress.n_iter == 3:
+            raise KeyboardInterrupt
+
+    model = method.few(50, tol=1e-9, callbacks=[interrupt])
+    with pytest.warns(
+        RuntimeWarning, match="interrupted by the user after iteration 3; the best components so far are kept"
+    ):
+        W = model.fit_transform(X)
+    assert (model.n_iter_, model.converged_) == (3, False)
+    assert "interrupted" in model.stop_reason_
+    np.testing.assert_array_equal(model.components_, seen[-1].components)
+    assert model.history_["n_iter"].tolist() == [0, 1, 2, 3]
+    assert model.history_["objective"][-1] == model.history_["objective"].min()
+    np.testing.assert_array_equal(model.transform(X), W)
+    np.testing.assert_array_equal(method.few(3).fit(X).components_, model.components_)
+
+
+@every_method
+def test_a_callback_sees_every_iteration_and_can_stop(method: Method) -> None:
+    seen: list[Any] = []
+
+    def stop(progress: Any) -> bool:
+        seen.append(progress)
+        return len(seen) == 4
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = method.few(3, tol=1e-9, callbacks=[stop, lambda progress: None]).fit(X)
+    assert [progress.n_iter for progress in seen] == [0, 1, 2, 3]
+    assert (model.n_iter_, model.converged_, model.stop_reason_) == (3, False, "stopped by a callback")
+    np.testing.assert_array_equal(model.components_, seen[-1].components)
+
+
+@every_method
+def test_an_error_in_a_callback_is_not_swallowed(method: Method) -> None:
+    def fail(progress: Any) -> None:
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        method.few(callbacks=(fail,)).fit(X)
+
+
+# --- the record ---------------------------------------------------------------------------------------------
+
+
+@every_method
+def test_history_is_a_table(method: Method) -> None:
+    history = method.few().fit(X).history_
+    assert {"n_iter", "time", "objective", "kkt"} <= set(history)
+    assert "error" not in history
+    assert history["n_iter"].tolist() == list(range(7))
+    assert history.n_rows == 7
+    assert (np.diff(history["time"]) >= 0).all()
+    assert np.isfinite(history["objective"]).all()
+    assert np.isfinite(history["kkt"][1:]).all()
+    frame = history.to_native()
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.columns == list(history)
+    assert frame["objective"].to_list() == history["objective"].tolist()
+    assert isinstance(history.to_native("pandas"), pd.DataFrame)
+
+
+@every_method
+def test_truth_is_measured_in_the_history(method: Method) -> None:
+    data = pw.datasets.make_laurberg(0.3)
+    model = method.few(20).fit(data.X, truth=data.components)
+    errors = model.history_["error"]
+    assert len(errors) == 21
+    assert errors[-1] == pw.metrics.total_correlation_error(model.components_, data.components)
+    assert errors[-1] < errors[0]
+    W = method.few(20).fit_transform(data.X, truth=data.components)
+    np.testing.assert_array_equal(W, model.transform(data.X))
+    with pytest.raises(InputError, match="truth has 5 features"):
+        method.few().fit(data.X, truth=data.components[:, :5])
+
+
+# --- scikit-learn's manners ---------------------------------------------------------------------------------
+
+
+@every_method
+def test_pickle_clone_and_parameters(method: Method) -> None:
+    model = method.few(init=H0)
+    W = model.fit_transform(X)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.transform(X), W)
+    np.testing.assert_array_equal(copy.history_["objective"], model.history_["objective"])
+    fresh = clone(model)
+    with pytest.raises(NotFittedError):
+        fresh.transform(X)
+    assert fresh.get_params().keys() == model.get_params().keys()
+    np.testing.assert_array_equal(fresh.fit_transform(X), W)
+    fresh.set_params(n_components=2, init="pure", max_iter=2)
+    assert fresh.fit(X).components_.shape == (2, FEATURES)
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        fresh.set_params(nonsense=1)
+
+
+@every_method
+def test_names_of_features_in_and_out(method: Method) -> None:
+    frame = as_polars(X, Path())
+    model = method.few().fit(frame)
+    assert model.feature_names_in_.tolist() == frame.columns
+    name = type(model).__name__.lower()
+    assert model.get_feature_names_out().tolist() == [f"{name}0", f"{name}1", f"{name}2"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(frame.rename({"f0": "other"}))
+    model.fit(X)
+    assert not hasattr(model, "feature_names_in_")
+    model.fit(frame)
+    model.fit(pw.open_source(X))
+    assert not hasattr(model, "feature_names_in_")
+
+
+@every_method
+@pytest.mark.parametrize(("library", "kind"), [("polars", pl.DataFrame), ("pandas", pd.DataFrame)])
+def test_set_output(method: Method, library: str, kind: type) -> None:
+    model = method.few().set_output(transform=library)
+    frame = model.fit_transform(X)
+    assert isinstance(frame, kind)
+    assert list(frame.columns) == list(model.get_feature_names_out())
+    assert isinstance(model.transform(X), kind)
+    assert_close(model.inverse_transform(frame), frame.to_numpy() @ model.components_, 1e-15)
+
+
+@every_method
+def test_inverse_transform(method: Method) -> None:
+    model = method.few()
+    W = model.fit_transform(X)
+    np.testing.assert_array_equal(model.inverse_transform(W), W @ model.components_)
+    np.testing.assert_array_equal(model.inverse_transform(W.tolist()), W @ model.components_)
+    assert_close(model.inverse_transform(sp.csr_array(W)), W @ model.components_, 1e-14)
+    lazy = model.inverse_transform(da.from_array(W, chunks=(10, 3)))
+    assert isinstance(lazy, da.Array)
+    assert_close(lazy.compute(scheduler="synchronous"), W @ model.components_, 1e-14)
+    for bad in (W[:, :2], W[0], np.ones((2, 2, 3))):
+        with pytest.raises(InputError, match=r"X must have shape \(n_samples, 3\)"):
+            model.inverse_transform(bad)
+
+
+@every_method
+def test_other_number_of_features(method: Method, tmp_path: Path) -> None:
+    model = method.few().fit(X)
+    narrow = np.ascontiguousarray(X[:, :5])
+    for bad in (narrow, sp.csr_array(narrow), as_path(narrow, tmp_path), pw.open_source(narrow)):
+        with pytest.raises(
+            ValueError, match=f"X has 5 features, but {type(model).__name__} is expecting 9 features"
+        ):
+            model.transform(bad)
+
+
+@every_method
+def test_not_fitted(method: Method) -> None:
+    for call in ("transform", "inverse_transform"):
+        with pytest.raises(NotFittedError):
+            getattr(method.few(), call)(X)
+
+
+# --- starts -------------------------------------------------------------------------------------------------
+
+
+@every_method
+def test_start_from_components_or_from_a_fitted_model(method: Method) -> None:
+    first = method.few(8).fit(X)
+    by_array = method.few(1, init=first.components_).fit(X)
+    by_model = method.few(1, init=first).fit(X)
+    np.testing.assert_array_equal(by_model.components_, by_array.components_)
+    by_list = method.few(1, init=first.components_.tolist()).fit(X)
+    np.testing.assert_array_equal(by_list.components_, by_array.components_)
+
+
+BAD_INITS: dict[str, tuple[Any, str]] = {
+    "rows": (H0[:2], r"init has 2 components \(rows\) but n_components=3"),
+    "columns": (H0[:, :4], r"init has 4 features \(columns\) but X has 9"),
+    "vector": (H0[0], "init must have shape"),
+    "negative": (
+        H0 - 10.0 * (np.arange(3) == 1)[:, None],
+        r"init has 9 negative value\(s\), the first in row 1, column 0",
+    ),
+    "nan": (np.where(np.arange(FEATURES) == 4, np.nan, H0), r"init contains 3 NaN .* row 0, column 4"),
+    "strings": ([["a"] * FEATURES] * 3, "init must be a matrix of real numbers"),
+    "name": ("pur", "'init' parameter"),
+    "number": (3, "'init' parameter"),
+    "none": (None, "'init' parameter"),
+    "not-fitted": (pw.HALS(3), "init: this HALS has no components_; fit it first"),
+}
+
+
+@every_method
+@pytest.mark.parametrize("bad", BAD_INITS)
+def test_bad_starts(method: Method, bad: str) -> None:
+    init, message = BAD_INITS[bad]
+    with pytest.raises(ValueError, match=message):
+        method.few(init=init).fit(X)
+
+
+# --- bad parameters -----------------------------------------------------------------------------------------
+
+BAD_PARAMETERS = {
+    "n_components": [0, -1, 2.5, "three", FEATURES + 1],
+    "max_iter": [0, -1, 1.5],
+    "tol": [-1e-3, "small", float("nan")],
+    "random_state": ["seed", -1],
+    "callbacks": [print, None],
+}
+
+
+@every_method
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        pytest.param(n, v, id=f"{n}={getattr(v, '__name__', v)}")
+        for n, vs in BAD_PARAMETERS.items()
+        for v in vs
+    ],
+)
+def test_bad_parameters(method: Method, name: str, value: Any) -> None:
+    model = method.few(**{name: value})
+    with pytest.raises(ValueError, match=name):
+        model.fit(X)
+    assert not hasattr(model, "components_")
+
+
+@every_method
+def test_more_components_than_samples(method: Method) -> None:
+    with pytest.raises(InputError, match=r"n_components=3 must lie in 1\.\.2, the smaller of n_samples=2"):
+        method.few().fit(X[:2])
+
+
+# --- bad data -----------------------------------------------------------------------------------------------
+
+
+def spoilt(value: float) -> np.ndarray:
+    bad = X.copy()
+    bad[4, 2] = bad[6, 0] = bad[30, 8] = value
+    return bad
+
+
+@every_method
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda X: pw.open_source(X, block_rows=3)])
+def test_not_finite(method: Method, form: Any, value: float) -> None:
+    message = r"X contains 3 NaN or infinity value\(s\), the first in row 4, column 2"
+    with pytest.raises(InputError, match=message):
+        method.few().fit(form(spoilt(value)))
+    model = method.few(1).fit(X)
+    with pytest.raises(InputError, match=message):
+        model.transform(form(spoilt(value)))
+
+
+@every_method
+@pytest.mark.parametrize("value", [-1e-300, -5.0])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda X: pw.open_source(X, block_rows=3)])
+def test_negative(method: Method, form: Any, value: float) -> None:
+    model = method.few(1).fit(X)
+    if not model.__sklearn_tags__().input_tags.positive_only:
+        pytest.skip("negative data is in its domain")
+    message = r"Negative values in data passed to X: 3, the first in row 4, column 2"
+    for call in (method.few().fit, method.few().fit_transform, model.transform):
+        with pytest.raises(InputError, match=message):
+            call(form(spoilt(value)))
+
+
+BAD_DATA: dict[str, Any] = {
+    "1-d": X[0],
+    "3-d": X[None],
+    "no-rows": X[:0],
+    "no-columns": X[:, :0],
+    "sparse-no-rows": sp.csr_array((0, FEATURES)),
+    "sparse-no-columns": sp.csr_array((ROWS, 0)),
+    "source-no-rows": pw.open_source(X[:0]),
+    "source-no-columns": pw.open_source(X[:, :0]),
+    "complex": X + 0j,
+    "sparse-complex": sp.csr_array(X + 0j),
+    "strings": np.full((ROWS, FEATURES), "a"),
+    "objects": np.full((ROWS, FEATURES), object()),
+    "string-frame": pl.DataFrame({"a": ["x", "y", "z"], "b": [1, 2, 3]}),
+    "none": None,
+    "number": 3.0,
+    "no-such-path": "nowhere/X.npy",
+}
+
+
+@every_method
+@pytest.mark.parametrize("bad", BAD_DATA)
+def test_data_that_cannot_be_used(method: Method, bad: str) -> None:
+    model = method.few(n_components=1)
+    # ValueError, or TypeError where scikit-learn's own checks ask for it
+    with pytest.raises((ValueError, TypeError)) as caught:
+        model.fit(BAD_DATA[bad])
+    assert len(str(caught.value)) > 10
+    assert not hasattr(model, "components_")
+
+
+@every_method
+def test_a_fit_that_fails_leaves_the_model_as_it_was(method: Method) -> None:
+    model = method.few().fit(as_polars(X, Path()))
+    W = model.transform(as_polars(X, Path()))
+    bad = spoilt(np.nan)[:, :5]
+    with pytest.raises(InputError):
+        model.fit(bad)
+    assert model.n_features_in_ == FEATURES
+    assert len(model.feature_names_in_) == FEATURES
+    np.testing.assert_array_equal(model.transform(as_polars(X, Path())), W)
+
+
+# --- data that is hardly data -------------------------------------------------------------------------------
+
+
+@every_start
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_empty_rows_and_columns_are_listed_and_get_zeros(method: Method, init: str, form: Any) -> None:
+    data = X.copy()
+    data[[2, 7, 11]] = 0.0
+    data[:, [0, 5]] = 0.0
+    model = method.few(5, init=init)
+    with pytest.warns(DegenerateDataWarning) as told:
+        W = model.fit_transform(form(data))
+    (warning,) = told
+    assert "3 all-zero row(s): 2, 7, 11 and 2 all-zero column(s): 0, 5" in str(warning.message)
+    assert not W[[2, 7, 11]].any()
+    assert (W.sum(axis=1) > 0).sum() >= ROWS - 6
+    np.testing.assert_allclose(model.components_[:, [0, 5]], 0.0, atol=1e-15 * model.components_.max())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(model.transform(form(data)), W)
+
+
+def assert_sound(model: Any, W: np.ndarray) -> None:
+    assert np.isfinite(W).all()
+    assert np.isfinite(model.components_).all()
+    assert np.isfinite(model.reconstruction_error_)
+    assert not np.isnan(model.history_["objective"]).any()
+
+
+@every_start
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_nothing_but_zeros(method: Method, init: str, form: Any) -> None:
+    model = method.few(init=init)
+    with pytest.warns(
+        DegenerateDataWarning, match=r"6 all-zero row\(s\): 0, 1, 2, 3, 4, 5 and 5 all-zero column"
+    ):
+        W = model.fit_transform(form(np.zeros((6, 5))))
+    assert_sound(model, W)
+    assert not W.any()
+    assert model.reconstruction_error_ == 0.0
+
+
+DEGENERATE = {
+    "constant": np.full((8, 5), 2.5),
+    "rank-1": np.outer(np.arange(1.0, 9.0), np.arange(1.0, 6.0)),
+    "rank-2": np.outer(np.arange(1.0, 9.0), np.arange(1.0, 6.0))
+    + np.outer(np.ones(8), np.arange(5.0, 0.0, -1.0)),
+    "duplicated-rows": np.tile(X[:3], (5, 1)),
+    "duplicated-columns": np.tile(X[:, :3], (1, 4)),
+    "one-entry": np.eye(5) * (np.arange(5) == 2) + 1e-9,
+    "identity": np.eye(4),
+    "wide": X[:3],
+    "square": X[:3, :3] + 0.1,
+    "many-scales": X * 10.0 ** np.random.default_rng(0).integers(-12, 12, (ROWS, 1)),
+}
+
+
+@every_start
+@pytest.mark.filterwarnings("ignore::partwise.exceptions.DegenerateDataWarning")
+@pytest.mark.parametrize("kind", DEGENERATE)
+def test_degenerate_data_is_fitted(method: Method, init: str, kind: str) -> None:
+    model = method.few(30, init=init)
+    W = model.fit_transform(DEGENERATE[kind])
+    assert_sound(model, W)
+    assert model.reconstruction_error_ <= 1.0
+    if kind in ("constant", "rank-1"):
+        assert model.reconstruction_error_ <= 1e-4
+
+
+@every_method
+def test_rank_below_k_is_told_by_the_pure_start(method: Method) -> None:
+    with pytest.warns(DegenerateDataWarning, match="only 2 of 3 pure records were found"):
+        method.few(2, init="pure").fit(DEGENERATE["rank-2"])
+
+
+@every_method
+@pytest.mark.parametrize("shape", [(1, 1), (1, 6), (6, 1)], ids=str)
+def test_one_sample_or_one_feature(method: Method, shape: tuple[int, int]) -> None:
+    data = np.arange(1.0, 1.0 + shape[0] * shape[1]).reshape(shape)
+    model = method.few(20, n_components=1)
+    assert_close(model.inverse_transform(model.fit_transform(data)), data, 1e-6)

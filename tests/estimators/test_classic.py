@@ -1,0 +1,157 @@
+"""What HALS, ANLS and MU promise beyond the common contract: penalties, divergences, units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+import partwise as pw
+from partwise.exceptions import InputError
+
+PENALTIES = {"l1_W": 0.01, "l2_W": 0.02, "l1_H": 0.003, "l2_H": 0.01}
+MODELS = {
+    "hals": pw.HALS,
+    "anls": pw.ANLS,
+    "mu": pw.MU,
+    "kl": lambda *args, **kw: pw.MU(*args, beta_loss="kullback-leibler", **kw),
+    "beta-1.5": lambda *args, **kw: pw.MU(*args, beta_loss=1.5, **kw),
+}
+every_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+frobenius = pytest.mark.parametrize("make", [pw.HALS, pw.ANLS, pw.MU], ids=["hals", "anls", "mu"])
+
+RNG = np.random.default_rng(0)
+X = RNG.gamma(0.5, size=(30, 3)) @ RNG.gamma(0.5, size=(3, 8)) + 0.05 * RNG.random((30, 8))
+H0 = RNG.random((3, 8)) + 0.1
+
+
+def few(make: Any, H: np.ndarray = H0, **params: Any) -> Any:
+    return make(len(H), init=H, **{"max_iter": 12, "tol": 0.0, **PENALTIES, **params})
+
+
+# --- penalties ----------------------------------------------------------------------------------------------
+
+
+@every_model
+@pytest.mark.parametrize("name", PENALTIES)
+@pytest.mark.parametrize("value", [-1e-9, "much", float("nan")])
+def test_bad_penalties(make: Any, name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=name):
+        few(make, **{name: value}).fit(X)
+
+
+@frobenius
+def test_penalised_objective_is_the_documented_one(make: Any) -> None:
+    model = few(make, max_iter=300)
+    W = model.fit_transform(X)
+    H, (n, m) = model.components_, X.shape
+    value = 0.5 * ((X - W @ H) ** 2).sum()
+    value += m * (0.01 * W.sum() + 0.01 * (W**2).sum()) + n * (0.003 * H.sum() + 0.005 * (H**2).sum())
+    # the last weights of the run and the exact weights of its components are nearly the same by now
+    assert value == pytest.approx(model.history_["objective"][-1], rel=1e-3)
+    assert value <= model.history_["objective"][-1] * (1 + 1e-9)
+
+
+@every_model
+def test_twice_the_samples_give_the_same_components(make: Any) -> None:
+    model, twice = few(make), few(make)
+    W, W_twice = model.fit_transform(X), twice.fit_transform(np.vstack([X, X]))
+    np.testing.assert_allclose(twice.components_, model.components_, rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(W_twice, np.vstack([W, W]), rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(twice.history_["objective"], 2 * model.history_["objective"], rtol=1e-9)
+
+
+@every_model
+def test_every_feature_twice_gives_the_same_weights(make: Any) -> None:
+    model, twice = few(make), few(make, np.hstack([H0, H0]))
+    W, W_twice = model.fit_transform(X), twice.fit_transform(np.hstack([X, X]))
+    np.testing.assert_allclose(twice.components_, np.hstack([model.components_] * 2), rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(W_twice, W, rtol=1e-4, atol=1e-7)
+
+
+@every_model
+@pytest.mark.parametrize(("penalty", "factor"), [("l1_W", "W"), ("l2_W", "W"), ("l1_H", "H"), ("l2_H", "H")])
+def test_penalties_shrink_what_they_are_put_on(make: Any, penalty: str, factor: str) -> None:
+    free = few(make, max_iter=60, l1_W=0.0, l2_W=1e-3, l1_H=0.0, l2_H=1e-3)
+    bound = clone(free).set_params(**{penalty: 0.1})
+    W, W_bound = free.fit_transform(X), bound.fit_transform(X)
+    size = {"W": W.sum(), "H": free.components_.sum()}
+    size_bound = {"W": W_bound.sum(), "H": bound.components_.sum()}
+    assert size_bound[factor] < size[factor]
+
+
+@every_model
+def test_l1_makes_zeros(make: Any) -> None:
+    plain = few(make, max_iter=100, l1_W=0.0).fit_transform(X)
+    sparse = few(make, max_iter=100, l1_W=0.2).fit_transform(X)
+    assert (sparse < 1e-6 * sparse.max()).sum() > (plain < 1e-6 * plain.max()).sum()
+
+
+@frobenius
+def test_a_penalty_beyond_all_data_gives_zeros(make: Any) -> None:
+    model = few(make, l1_W=1e6)
+    W = model.fit_transform(X)
+    assert not W.any()
+    assert np.isfinite(model.components_).all()
+    assert model.reconstruction_error_ == 1.0
+
+
+# --- divergences --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "beta"), [("frobenius", 2), ("kullback-leibler", 1.0), ("itakura-saito", 0)]
+)
+def test_names_of_divergences(name: str, beta: float) -> None:
+    by_name, by_number = (few(pw.MU, beta_loss=loss).fit(X + 0.1) for loss in (name, beta))
+    np.testing.assert_array_equal(by_name.components_, by_number.components_)
+
+
+@pytest.mark.parametrize("beta", ["hellinger", None, [1.0]], ids=str)
+def test_unknown_divergences(beta: Any) -> None:
+    with pytest.raises(ValueError, match="beta_loss"):
+        few(pw.MU, beta_loss=beta).fit(X)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("beta", ["itakura-saito", 0.0, -1.0])
+def test_divergences_that_zeros_make_infinite(beta: Any, form: Any) -> None:
+    holes = X + 0.1
+    holes[3, 4] = holes[5, 1] = 0.0
+    message = r"beta_loss=.* needs X > 0 everywhere, but X holds 2 zero\(s\)"
+    with pytest.raises(InputError, match=message):
+        few(pw.MU, beta_loss=beta).fit(form(holes))
+    model = few(pw.MU, beta_loss=beta).fit(form(X + 0.1))
+    assert np.isfinite(model.components_).all()
+    with pytest.raises(InputError, match=message):
+        model.transform(form(holes))
+
+
+# --- starts -------------------------------------------------------------------------------------------------
+
+
+@frobenius
+def test_a_warm_start_goes_on_where_the_first_run_ended(make: Any) -> None:
+    first = make(3, init=H0, tol=1e-3, max_iter=5000).fit(X)
+    again = make(3, init=first, tol=1e-3, max_iter=5000).fit(X)
+    assert again.n_iter_ <= 8
+    assert again.n_iter_ < first.n_iter_
+    assert again.history_["objective"][0] <= first.history_["objective"][-1] * (1 + 2e-2)
+
+
+def test_a_clone_keeps_a_frozen_start() -> None:
+    first = pw.HALS(3, max_iter=5, tol=0.0).fit(X)
+    model = clone(pw.ANLS(3, init=FrozenEstimator(first), max_iter=2, tol=0.0))
+    np.testing.assert_array_equal(
+        model.fit(X).components_, pw.ANLS(3, init=first, max_iter=2, tol=0.0).fit(X).components_
+    )
+
+
+@pytest.mark.parametrize(("name", "value"), [("sweeps", 0), ("sweeps", 1.5), ("extrapolate", "yes")])
+def test_bad_parameters_of_hals(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=name):
+        pw.HALS(3, **{name: value}).fit(X)
