@@ -14,7 +14,7 @@ _HOME = {
     "ANLS": "partwise.estimators",
     "HALS": "partwise.estimators",
     "MU": "partwise.estimators",
-    "nnls": "partwise.linalg",
+    "nnls": "partwise.linalg.nnls",
     "open_source": "partwise.sources",
 }
 _MODULES = ("algorithms", "datasets", "estimators", "exceptions", "linalg", "metrics", "plots", "sources", "starts")

@@ -64,9 +64,7 @@ class Case:
     def fingerprint(self) -> str:
         digest = hashlib.sha256()
         for item in self.inputs():
-            digest.update(
-                item.read_bytes() if isinstance(item, Path) else np.ascontiguousarray(item).tobytes()
-            )
+            digest.update(item.read_bytes() if isinstance(item, Path) else np.ascontiguousarray(item).tobytes())
         return digest.hexdigest()
 
 
@@ -125,9 +123,7 @@ def dask_array(X: Any, tmp: Path) -> tuple[Any, list[Any]]:
 
 def delayed(X: Any, tmp: Path) -> tuple[Any, list[Any]]:
     parts = [X[a:b] for a, b in cuts(X.shape[0])]
-    return [dask.delayed(part, traverse=False) for part in parts], [
-        a for part in parts for a in arrays_of(part)
-    ]
+    return [dask.delayed(part, traverse=False) for part in parts], [a for part in parts for a in arrays_of(part)]
 
 
 MAKERS: dict[str, Callable[[Any, Path], tuple[Any, list[Any]]]] = {
@@ -160,9 +156,7 @@ def build(kind: str, X: np.ndarray, tmp: Path) -> Case:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
-    )
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50)
     with cluster, Client(cluster) as client:
         yield client
 
@@ -371,9 +365,7 @@ def test_batches_in_file_order_have_exact_sizes(case: Case, size: int) -> None:
     np.testing.assert_array_equal(np.concatenate(batches), DATA)
 
 
-def test_shuffled_batches_hold_every_row_once_and_are_reproducible(
-    case: Case, reference: MemorySource
-) -> None:
+def test_shuffled_batches_hold_every_row_once_and_are_reproducible(case: Case, reference: MemorySource) -> None:
     def shuffled(source: RowSource) -> list[np.ndarray]:
         return [blocks.to_dense(batch) for batch in source.batches(8, rng=np.random.default_rng(3))]
 
@@ -483,9 +475,7 @@ def test_a_matrix_that_is_not_canonical_is_not_modified() -> None:
 
 
 @pytest.mark.parametrize("kind", ["dask-distributed", "delayed-csr-distributed"])
-def test_a_worker_killed_during_a_pass_does_not_change_the_result(
-    kind: str, client: Client, tmp_path: Path
-) -> None:
+def test_a_worker_killed_during_a_pass_does_not_change_the_result(kind: str, client: Client, tmp_path: Path) -> None:
     source = build(kind, DATA, tmp_path).source
     expected = source.reduce(gram)
     marker = tmp_path / "killed"

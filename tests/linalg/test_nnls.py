@@ -232,9 +232,7 @@ def test_a_failure_of_the_last_resort_shows_in_the_certificate(monkeypatch: pyte
 # --- shapes and scales --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("n", "k", "m"), [(0, 3, 4), (5, 1, 4), (1, 1, 1), (5, 9, 4), (5, 30, 1), (40, 4, 1)]
-)
+@pytest.mark.parametrize(("n", "k", "m"), [(0, 3, 4), (5, 1, 4), (1, 1, 1), (5, 9, 4), (5, 30, 1), (40, 4, 1)])
 @pytest.mark.parametrize("form", [np.array, sp.csr_array], ids=["dense", "csr"])
 def test_shapes(form: Any, n: int, k: int, m: int) -> None:
     rng = np.random.default_rng(n + k + m)
@@ -274,9 +272,7 @@ def test_the_certificate_is_relative_at_any_scale() -> None:
     rng = np.random.default_rng(2)
     H, X = rng.random((3, 12)), rng.random((5, 12))
     gram = Gram.of(H, np.float64)
-    wrong = replace(
-        gram, G=gram.G + 0.1 * np.eye(3)
-    )  # solves another problem, so the residual is that of refining
+    wrong = replace(gram, G=gram.G + 0.1 * np.eye(3))  # solves another problem, so the residual is that of refining
     expected = _refined_residual(wrong, X)
     assert expected.max() > 1e-3
     for scale in (1e-200, 1e200):
@@ -340,9 +336,7 @@ def test_float32_in_is_float32_out() -> None:
     np.testing.assert_allclose(sparse, W, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "make", [low_rank, duplicated, nearly_duplicated, ill_conditioned, opposite], ids=name
-)
+@pytest.mark.parametrize("make", [low_rank, duplicated, nearly_duplicated, ill_conditioned, opposite], ids=name)
 def test_float32_data_with_dependent_components_need_no_last_resort(
     make: Callable[..., np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,9 +359,7 @@ def test_integers_equal_float64(dtype: str) -> None:
     np.testing.assert_array_equal(W, nnls(components.astype(float), values.astype(float)))
 
 
-@pytest.mark.parametrize(
-    "form", [sp.csr_array, sp.csr_matrix, sp.csc_array], ids=["csr", "csr-matrix", "csc"]
-)
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csr_matrix, sp.csc_array], ids=["csr", "csr-matrix", "csc"])
 def test_sparse_equals_dense_to_rounding(form: Any) -> None:
     W, certificate = certified(H, form(X))
     np.testing.assert_allclose(W, nnls(H, X), rtol=1e-12, atol=1e-13)
@@ -459,9 +451,7 @@ def test_data_that_cannot_be_used() -> None:
 # --- penalties ----------------------------------------------------------------------------------------------
 
 
-def penalised(
-    H: np.ndarray, X: np.ndarray, l1: float = 0.0, l2: float = 0.0
-) -> tuple[np.ndarray, np.ndarray]:
+def penalised(H: np.ndarray, X: np.ndarray, l1: float = 0.0, l2: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     result = decode_block(X, Gram.of(H, X.dtype, l1=l1, l2=l2), certify=True)
     return result[:, :-1], result[:, -1]
 

@@ -79,9 +79,7 @@ def test_norms_at_any_scale(form: Any, scale: float) -> None:
     expected = np.array([5.0, 0.0, 13.0])
     np.testing.assert_allclose(blocks.norms(form(X * scale)), expected * scale, rtol=1e-12)
     np.testing.assert_array_equal(blocks.norms(form(np.zeros((3, 0)))), 0.0)
-    np.testing.assert_array_equal(
-        blocks.norms(form(np.array([[np.inf, 1.0], [np.nan, 1.0]]))), [np.inf, np.nan]
-    )
+    np.testing.assert_array_equal(blocks.norms(form(np.array([[np.inf, 1.0], [np.nan, 1.0]]))), [np.inf, np.nan])
 
 
 def test_residual_dot_goes_through_the_residual(form: Any, X: np.ndarray) -> None:

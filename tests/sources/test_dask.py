@@ -63,9 +63,7 @@ def test_a_given_type_is_kept() -> None:
     assert source.take([0]).dtype == np.float32
 
 
-@pytest.mark.parametrize(
-    "form", [sp.csr_matrix, sp.csc_array, sp.coo_array], ids=["csr-matrix", "csc", "coo"]
-)
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_array, sp.coo_array], ids=["csr-matrix", "csc", "coo"])
 def test_delayed_sparse_blocks_of_any_format(form: Any) -> None:
     source = open_source(delayed(form(X[:4]), form(X[4:])))
     taken = source.take([4, 1])

@@ -25,9 +25,7 @@ def test_the_first_flaw_is_found_wherever_it_is(form: Any, value: float, place: 
     found = look(form(X))
     count = 1 if place == (5, 2) else 2
     assert (found.n_bad, found.first_bad) == (count, place)
-    message = (
-        f"Z contains {count} NaN or infinity value\\(s\\), the first in row {place[0]}, column {place[1]};"
-    )
+    message = f"Z contains {count} NaN or infinity value\\(s\\), the first in row {place[0]}, column {place[1]};"
     with pytest.raises(InputError, match=message):
         found.check(allow_negative=True, name="Z")
 
@@ -71,9 +69,7 @@ def test_long_lists_are_cut() -> None:
     X[39, 29] = 1.0
     found = look(X, block_rows=7)
     assert (found.zero_rows, len(found.zero_columns)) == (39, 29)
-    with pytest.warns(
-        DegenerateDataWarning, match=r"39 all-zero row\(s\): 0, 1, .*, 9, \.\.\. and 29 all-zero"
-    ):
+    with pytest.warns(DegenerateDataWarning, match=r"39 all-zero row\(s\): 0, 1, .*, 9, \.\.\. and 29 all-zero"):
         found.warn()
 
 

@@ -151,9 +151,7 @@ def test_large_parts_are_cut(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rows_of(source), X)
 
 
-@pytest.mark.parametrize(
-    "form", [sp.csc_array, sp.coo_array, sp.csr_matrix], ids=["csc", "coo", "csr-matrix"]
-)
+@pytest.mark.parametrize("form", [sp.csc_array, sp.coo_array, sp.csr_matrix], ids=["csc", "coo", "csr-matrix"])
 def test_sparse_parts_of_other_formats(tmp_path: Path, form: Callable[..., Any]) -> None:
     sp.save_npz(tmp_path / "1.npz", form(X[:2]))
     sp.save_npz(tmp_path / "2.npz", form(X[2:]))
@@ -356,9 +354,7 @@ def test_two_arrays_in_a_part_are_listed(tmp_path: Path) -> None:
 
 def test_a_sparse_part_whose_data_is_damaged_is_named_when_read(tmp_path: Path) -> None:
     matrix = sp.csr_array(X)
-    np.savez(
-        tmp_path / "1.npz", format=np.array("csr"), shape=X.shape, data=matrix.data, indptr=matrix.indptr
-    )
+    np.savez(tmp_path / "1.npz", format=np.array("csr"), shape=X.shape, data=matrix.data, indptr=matrix.indptr)
     source = open_source(tmp_path)
     with pytest.raises(InputError, match=r"1\.npz: not a readable \.npz file"):
         source.take([0])
@@ -366,9 +362,7 @@ def test_a_sparse_part_whose_data_is_damaged_is_named_when_read(tmp_path: Path) 
 
 def test_parquet_parts_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1.0], "b": ["x"]}).write_parquet(tmp_path / "1.parquet")
-    with pytest.raises(
-        InputError, match=r"1\.parquet: column 'b' has type String; every column must be numeric"
-    ):
+    with pytest.raises(InputError, match=r"1\.parquet: column 'b' has type String; every column must be numeric"):
         open_source(tmp_path)
     save_garbage(tmp_path / "1.parquet")
     with pytest.raises(InputError, match=r"1\.parquet: not a readable parquet file"):

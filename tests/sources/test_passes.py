@@ -41,9 +41,7 @@ def test_little_is_computed_ahead(threads: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt], ids=lambda kind: kind.__name__)
-def test_what_a_block_raises_comes_through_and_the_rest_is_cancelled(
-    threads: int, kind: type[BaseException]
-) -> None:
+def test_what_a_block_raises_comes_through_and_the_rest_is_cancelled(threads: int, kind: type[BaseException]) -> None:
     begun: list[int] = []
     running = threading.Semaphore(0)
 

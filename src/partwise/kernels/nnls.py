@@ -42,9 +42,7 @@ def _by_support_size(W: Array) -> tuple[Index, Index]:
 
 
 @jit
-def _load_lanes(
-    G: Array, B: Array, W: Array, rows: Index, sizes: Index, P: Index, A: Array, Y: Array
-) -> None:
+def _load_lanes(G: Array, B: Array, W: Array, rows: Index, sizes: Index, P: Index, A: Array, Y: Array) -> None:
     """Gather each lane's passive block of ``G`` and right-hand side, padded with the identity."""
     k = B.shape[1]
     width = 0
@@ -258,9 +256,7 @@ def _null_move(G: Array, g: Array, w: Array, P: Index, p: int, q: int, L: Array,
 
 
 @jit
-def _passive_solution(
-    G: Array, g0: Array, w0: Array, w: Array, P: Index, p: int, L: Array, z: Array, g: Array
-) -> None:
+def _passive_solution(G: Array, g0: Array, w0: Array, w: Array, P: Index, p: int, L: Array, z: Array, g: Array) -> None:
     """``z`` with zero gradient on ``P``, correcting the base: G_PP (z - w0_P) = -(g0 - G_PN w0_N)_P."""
     for j in range(w.shape[0]):
         w[j] = w0[j]

@@ -105,9 +105,7 @@ class Gram:
         return cls(directions, exact, G, scale, l1 / scale, penalty / diagonal**2, smallest)
 
 
-def nnls(
-    H: npt.ArrayLike, X: Any, *, return_certificate: bool = False
-) -> Array | tuple[Array, NNLSCertificate]:
+def nnls(H: npt.ArrayLike, X: Any, *, return_certificate: bool = False) -> Array | tuple[Array, NNLSCertificate]:
     """Weights ``W >= 0`` that minimise ``|X_i - W_i H|`` for every sample i, exactly.
 
     Parameters
@@ -136,7 +134,7 @@ def nnls(
     --------
     >>> import numpy as np, partwise as pw
     >>> H = np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 1.0]])
-    >>> pw.nnls(H, np.array([[3.0, 0.0, 3.0], [-1.0, 4.0, 2.0]]))
+    >>> pw.nnls(H, np.array([[3.0, 0.0, 3.0], [-1.0, 4.0, 2.0]])).round(12)
     array([[3., 0.],
            [0., 2.]])
     """
@@ -160,9 +158,7 @@ def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be a matrix of real numbers ({error})") from error
     if matrix.ndim != 2 or matrix.shape[0] < 1:
-        raise InputError(
-            f"{name} must have shape (n_components, n_features), at least one row; got {matrix.shape}"
-        )
+        raise InputError(f"{name} must have shape (n_components, n_features), at least one row; got {matrix.shape}")
     if matrix.shape[1] != n_features:
         raise InputError(f"{name} has {matrix.shape[1]} features (columns) but X has {n_features}")
     bad = np.argwhere(~np.isfinite(matrix))

@@ -45,9 +45,7 @@ class MemmapSource(BlockedSource):
         check_numeric(self.X.dtype, name)
         self.dtype = float_type(self.X.dtype)
         self.shape = (int(self.X.shape[0]), int(self.X.shape[1]))
-        self.bounds = partition(
-            self.shape[0], self.shape[1] * self.dtype.itemsize, DENSE_BLOCK_BYTES, block_rows
-        )
+        self.bounds = partition(self.shape[0], self.shape[1] * self.dtype.itemsize, DENSE_BLOCK_BYTES, block_rows)
 
     def block(self, i: int) -> Block:
         """See :class:`BlockedSource`."""
@@ -190,9 +188,7 @@ class _ParquetPart(_Part):
             raise InputError(f"{path}: not a readable parquet file ({error})") from error
         other = [name for name, kind in schema.items() if not (kind.is_numeric() or kind == polars.Boolean)]
         if other:
-            raise InputError(
-                f"{path}: column {other[0]!r} has type {schema[other[0]]}; every column must be numeric"
-            )
+            raise InputError(f"{path}: column {other[0]!r} has type {schema[other[0]]}; every column must be numeric")
         self.columns = schema.names()
         self.shape = (rows, len(self.columns))
         single = all(kind == polars.Float32 for kind in schema.dtypes())
@@ -235,9 +231,7 @@ def _open_npy(path: Path) -> npt.NDArray[Any]:
 
 def _matrix_shape(path: Path, shape: tuple[int, ...]) -> tuple[int, int]:
     if len(shape) != 2:
-        raise InputError(
-            f"{path}: a part must have two dimensions (samples, features), got shape {tuple(shape)}"
-        )
+        raise InputError(f"{path}: a part must have two dimensions (samples, features), got shape {tuple(shape)}")
     return int(shape[0]), int(shape[1])
 
 
@@ -251,7 +245,5 @@ def _polars(path: Path) -> Any:
     try:
         import polars
     except ImportError as error:
-        raise MissingDependencyError(
-            f"{path}: reading parquet needs polars: pip install 'partwise[cli]'"
-        ) from error
+        raise MissingDependencyError(f"{path}: reading parquet needs polars: pip install 'partwise[cli]'") from error
     return polars

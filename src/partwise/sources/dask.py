@@ -84,9 +84,7 @@ class DaskSource:
             given = np.result_type(*(kind for _, kind in found)) if given is None else given
         check_numeric(np.dtype(given), "X")
         if len({columns for _, columns in shapes}) != 1:
-            raise InputError(
-                f"every block of X must have the same number of columns, got shapes {list(shapes)}"
-            )
+            raise InputError(f"every block of X must have the same number of columns, got shapes {list(shapes)}")
         self.dtype = float_type(given)
         edges = np.concatenate([[0], np.cumsum([rows for rows, _ in shapes])])
         self.shape = (int(edges[-1]), int(shapes[0][1]))

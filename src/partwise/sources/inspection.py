@@ -77,13 +77,9 @@ class Inspection:
             found.append(f"{self.zero_rows} all-zero row(s): {_listed(self.first_zero_rows, self.zero_rows)}")
         if self.zero_columns:
             shown = self.zero_columns[:SHOWN]
-            found.append(
-                f"{len(self.zero_columns)} all-zero column(s): {_listed(shown, len(self.zero_columns))}"
-            )
+            found.append(f"{len(self.zero_columns)} all-zero column(s): {_listed(shown, len(self.zero_columns))}")
         if found:
-            message = (
-                f"{name} has {' and '.join(found)}; their weights and entries of the components will be zero"
-            )
+            message = f"{name} has {' and '.join(found)}; their weights and entries of the components will be zero"
             warnings.warn(message, DegenerateDataWarning, stacklevel=3)
 
 

@@ -27,9 +27,7 @@ def float_type(dtype: npt.DTypeLike | None) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype == np.float32 else np.float64)
 
 
-def partition(
-    n_rows: int, row_bytes: float, block_bytes: int, block_rows: int | None
-) -> list[tuple[int, int]]:
+def partition(n_rows: int, row_bytes: float, block_bytes: int, block_rows: int | None) -> list[tuple[int, int]]:
     """Equal blocks of about ``block_bytes``; depends on the data's shape alone, never on the machine."""
     if block_rows is None:
         block_rows = max(SMALLEST_BLOCK_ROWS, int(block_bytes / max(row_bytes, 1.0)))

@@ -71,9 +71,7 @@ def add(a: Any, b: Any) -> Any:
     return a + b
 
 
-def pairwise_tree(
-    values: Iterable[T], combine: Callable[[T, T], T], *, into: Callable[[T, T], T] | None = None
-) -> T:
+def pairwise_tree(values: Iterable[T], combine: Callable[[T, T], T], *, into: Callable[[T, T], T] | None = None) -> T:
     """Combine neighbours, then neighbouring pairs, and so on: one shape for a given number of values.
 
     Works on a stream and keeps about log2(n) partial results: a finished pair of equal size is merged at
