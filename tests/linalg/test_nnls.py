@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partwise.exceptions import InputError
-from partwise.linalg.nnls import Gram, NNLSCertificate, decode_block, nnls
+from partwise.linalg.nnls import Gram, NNLSCertificate, certified_block, nnls
 from partwise.sources import MemorySource, open_source
 
 reproducible = settings(derandomize=True, deadline=None, database=None, max_examples=150)
@@ -283,7 +283,7 @@ def _refined_residual(gram: Gram, X: np.ndarray) -> np.ndarray:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules[Gram.__module__], "REFINEMENTS", 0)
         patch.setattr(sys.modules[Gram.__module__], "_solve_by_qr", lambda *args: None)
-        return decode_block(X, replace(gram, smallest=0.0), certify=True)[:, -1]
+        return certified_block(X, replace(gram, smallest=0.0))[1]
 
 
 def test_components_of_different_scales() -> None:
@@ -452,8 +452,7 @@ def test_data_that_cannot_be_used() -> None:
 
 
 def penalised(H: np.ndarray, X: np.ndarray, l1: float = 0.0, l2: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    result = decode_block(X, Gram.of(H, X.dtype, l1=l1, l2=l2), certify=True)
-    return result[:, :-1], result[:, -1]
+    return certified_block(X, Gram.of(H, X.dtype, l1=l1, l2=l2))
 
 
 MAKERS = [plain, positive, duplicated, with_zeros, low_rank, ill_conditioned]

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from partwise.exceptions import InputError
 from partwise.kernels.coordinate import descend
 from partwise.kernels.nnls import EPS, finish, solve_supports, verdict
-from partwise.sources import RowSource, blocks, open_source
-from partwise.sources.protocol import Block, Rows
+from partwise.sources import blocks, open_source
+from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
@@ -140,12 +140,16 @@ def nnls(H: npt.ArrayLike, X: Any, *, return_certificate: bool = False) -> Array
     """
     source = open_source(X)
     gram = Gram.of(check_components(H, source.shape[1]), source.dtype)
-    result = np.asarray(decode(source, gram, certify=return_certificate))
-    if not np.isfinite(result).all():
-        raise InputError(_name_bad_row(source, result))
-    if not return_certificate:
-        return result
-    return np.ascontiguousarray(result[:, :-1]), NNLSCertificate(result[:, -1].copy())
+    fn = partial(certified_block, gram=gram, certify=return_certificate)
+    W, kkt = source.map_rows(fn, width=len(gram.scale), combine=_join)
+    bad = np.flatnonzero(~np.isfinite(kkt))
+    if len(bad):
+        raise InputError(
+            f"X contains NaN or infinity in row {bad[0]}, or its product with H overflows there "
+            f"({len(bad)} row(s) in all); remove or rescale them first"
+        )
+    W = np.asarray(W)
+    return (W, NNLSCertificate(kkt)) if return_certificate else W
 
 
 def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.NDArray[np.float64]:
@@ -170,33 +174,38 @@ def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.
     return matrix
 
 
-def decode(source: RowSource, gram: Gram, *, certify: bool = False) -> Rows:
-    """Row-aligned exact weights (and, with ``certify``, a last column with the KKT residuals)."""
-    k = len(gram.scale)
-    return source.map_rows(partial(decode_block, gram=gram, certify=certify), width=k + certify)
-
-
-def decode_block(block: Block, gram: Gram, certify: bool = False) -> Array:
+def decode_block(block: Block, gram: Gram) -> Array:
     """Exact weights of one block of rows; NaN in rows that are not finite."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return _decode_block(block, gram, certify)
+    return _solve_block(block, gram)[0]
 
 
-def _decode_block(block: Block, gram: Gram, certify: bool) -> Array:
+def certified_block(block: Block, gram: Gram, certify: bool = True) -> tuple[Array, Array]:
+    """Exact weights of one block of rows and, with ``certify``, their KKT residuals relative to ``|x|``."""
+    W, residual = _solve_block(block, gram)
+    if certify:
+        norms = blocks.norms(block)
+        np.divide(residual, norms, out=residual, where=norms > 0.0)
+    return W, residual
+
+
+def _join(a: Array, b: Array) -> Array:
+    return np.concatenate([a, b])
+
+
+def _solve_block(block: Block, gram: Gram) -> tuple[Array, Array]:
+    """Exact weights and KKT residuals of one block of rows; NaN in rows that are not finite."""
     # with dependent components a rounded b is in no one's range and weights run away along the null space
     directions = gram.exact if gram.ill_conditioned else gram.directions
-    B = np.ascontiguousarray(blocks.dot(block, directions), np.float64)
-    B -= gram.shift
-    W, residual = solve(gram.G, B)
-    if gram.ill_conditioned:
-        _refine(block, gram, B, W, residual)
-    W[~np.isfinite(B).all(axis=1)] = np.nan  # minus infinity alone would pass as a weight of zero
+    with np.errstate(invalid="ignore", over="ignore"):
+        B = np.ascontiguousarray(blocks.dot(block, directions), np.float64)
+        B -= gram.shift
+        W, residual = solve(gram.G, B)
+        if gram.ill_conditioned:
+            _refine(block, gram, B, W, residual)
+    bad = ~np.isfinite(B.sum(axis=1))  # minus infinity alone would pass as a weight of zero
+    W[bad] = residual[bad] = np.nan
     W /= gram.scale
-    if not certify:
-        return W
-    norms = blocks.norms(block)
-    relative = np.divide(residual, norms, out=residual, where=norms > 0.0)
-    return np.column_stack([W, relative])
+    return W, residual
 
 
 def solve(
@@ -289,10 +298,3 @@ def _residual(B: Array, W: Array, g: Array) -> Array:
     verdict(B, W, g, residual)
     return residual
 
-
-def _name_bad_row(source: RowSource, result: Array) -> str:
-    row = int(np.argmax(~np.isfinite(result).all(axis=1)))
-    return (
-        f"X contains NaN or infinity in row {row}, or its product with H overflows there "
-        f"({int((~np.isfinite(result).all(axis=1)).sum())} row(s) in all); remove or rescale them first"
-    )

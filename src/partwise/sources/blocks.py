@@ -108,6 +108,8 @@ def squared_norms(block: Block) -> Array:
     """The squared 2-norm of every row, in double precision."""
     if is_sparse(block):
         return _csr_row_sums(block, np.asarray(block.data, np.float64) ** 2)
+    if block.dtype == np.float64:
+        return np.asarray(np.vecdot(block, block))
     return np.asarray(np.einsum("ij,ij->i", block, block, dtype=np.float64))
 
 
