@@ -202,7 +202,7 @@ def _solve_block(block: Block, gram: Gram) -> tuple[Array, Array]:
         W, residual = solve(gram.G, B)
         if gram.ill_conditioned:
             _refine(block, gram, B, W, residual)
-    bad = ~np.isfinite(B.sum(axis=1))  # minus infinity alone would pass as a weight of zero
+        bad = ~np.isfinite(B.sum(axis=1))  # minus infinity alone would pass as a weight of zero
     W[bad] = residual[bad] = np.nan
     W /= gram.scale
     return W, residual
