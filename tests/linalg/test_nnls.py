@@ -372,7 +372,9 @@ def test_sparse_equals_dense_to_rounding(form: Any) -> None:
 def test_partition_does_not_matter(make: Callable[..., np.ndarray], form: Any, block_rows: int) -> None:
     H = make(np.random.default_rng(8), 6, 11)
     W = nnls(H, MemorySource(form(X), block_rows=block_rows))
-    np.testing.assert_allclose(W @ H, nnls(H, X) @ H, rtol=1e-11, atol=1e-12)
+    # rounding of the gradient divided by the smallest singular value of H
+    tolerance = 1e-12 if make is not ill_conditioned else 1e-15 * np.linalg.cond(H)
+    np.testing.assert_allclose(W @ H, nnls(H, X) @ H, rtol=0, atol=np.abs(X).max() * tolerance)
     if make is positive:
         np.testing.assert_allclose(W, nnls(H, X), rtol=1e-12, atol=1e-13)
 

@@ -17,56 +17,104 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 
 LANES = 16  # rows factored side by side: long enough to fill vector registers, small enough for the L2 cache
+SWEEP_LANES = 64  # rows swept side by side; their weights and gradients fit the L1 cache for k = 50
 EPS = 2.0**-52
 ROUNDING = 4.0 * EPS  # violations below this times (largest |b| + sum of w) are rounding error
 
 
 @jit
-def _by_support_size(W: Array) -> tuple[Index, Index]:
-    """Row order by number of positive entries (a counting sort), and those numbers."""
-    n, k = W.shape
-    sizes = np.zeros(n, np.int64)
-    starts = np.zeros(k + 2, np.int64)
-    for i in range(n):
-        for j in range(k):
-            if W[i, j] > 0.0:
-                sizes[i] += 1
-        starts[sizes[i] + 1] += 1
-    for p in range(k + 1):
-        starts[p + 1] += starts[p]
-    order = np.empty(n, np.int64)
-    for i in range(n):
-        order[starts[sizes[i]]] = i
-        starts[sizes[i]] += 1
-    return order, sizes
+def open_rows(G: Array, B: Array, W: Array, sweeps: int) -> None:
+    """Coordinate sweeps from zero, in place, ``SWEEP_LANES`` rows side by side.
+
+    One row alone waits for the result of each step before the next; side by side the waiting is hidden.  Rows do not
+    affect each other, so the result does not depend on which rows are neighbours.
+    """
+    n, k = B.shape
+    g = np.zeros((k, SWEEP_LANES))
+    w = np.zeros((k, SWEEP_LANES))
+    step = np.zeros(SWEEP_LANES)
+    for start in range(0, n, SWEEP_LANES):
+        count = min(SWEEP_LANES, n - start)
+        g[:] = 0.0
+        w[:] = 0.0
+        for s in range(count):
+            b = B[start + s]
+            for l in range(k):
+                g[l, s] = -b[l]
+        for _ in range(sweeps):
+            for j in range(k):
+                gj = g[j]
+                wj = w[j]
+                row = G[j]
+                for s in range(SWEEP_LANES):
+                    step[s] = max(-gj[s], -wj[s])
+                    wj[s] += step[s]
+                for l in range(k):
+                    gl = g[l]
+                    f = row[l]
+                    for s in range(SWEEP_LANES):
+                        gl[s] += f * step[s]
+        for s in range(count):
+            out = W[start + s]
+            for l in range(k):
+                out[l] = w[l, s]
 
 
 @jit
-def _load_lanes(G: Array, B: Array, W: Array, rows: Index, sizes: Index, P: Index, A: Array, Y: Array) -> None:
-    """Gather each lane's passive block of ``G`` and right-hand side, padded with the identity."""
+def _by_support_size(W: Array) -> tuple[Index, Index]:
+    """Row order by number of positive entries (a counting sort), and those numbers in that order."""
+    n, k = W.shape
+    sizes = np.zeros(n, np.int64)
+    starts = np.zeros(k + 2, np.int64)
+    for t in range(n):
+        w = W[t]
+        for j in range(k):
+            sizes[t] += w[j] > 0.0
+        starts[sizes[t] + 1] += 1
+    for p in range(k + 1):
+        starts[p + 1] += starts[p]
+    order = np.empty(n, np.int64)
+    in_order = np.empty(n, np.int64)
+    for t in range(n):
+        place = starts[sizes[t]]
+        order[place] = t
+        in_order[place] = sizes[t]
+        starts[sizes[t]] += 1
+    return order, in_order
+
+
+@jit
+def _load_lanes(G: Array, B: Array, W: Array, rows: Index, width: int, P: Index, A: Array, Y: Array) -> None:
+    """Gather each lane's passive block of ``G`` and right-hand side, padded with the identity.
+
+    ``P[i, s]`` is the i-th passive index of lane s, or k beyond the last; ``G`` comes with a zero row and column k.
+    """
     k = B.shape[1]
-    width = 0
-    for s in range(rows.shape[0]):
-        width = max(width, sizes[rows[s]])
-    for s in range(A.shape[2]):
+    lanes = A.shape[2]
+    for s in range(lanes):
         p = 0
         if s < rows.shape[0]:
+            w = W[rows[s]]
+            b = B[rows[s]]
             for j in range(k):
-                if W[rows[s], j] > 0.0:
-                    P[s, p] = j
+                if w[j] > 0.0:
+                    P[p, s] = j
+                    Y[p, s] = b[j]
                     p += 1
-        for i in range(p):
-            row = G[P[s, i]]
-            for j in range(i, p):
-                A[i, j, s] = row[P[s, j]]
-            for j in range(p, width):
-                A[i, j, s] = 0.0
-            Y[i, s] = B[rows[s], P[s, i]]
         for i in range(p, width):
-            A[i, i, s] = 1.0
-            for j in range(i + 1, width):
-                A[i, j, s] = 0.0
+            P[i, s] = k
             Y[i, s] = 0.0
+    for i in range(width):
+        Pi = P[i]
+        for j in range(i, width):
+            Pj = P[j]
+            a = A[i, j]
+            for s in range(lanes):
+                a[s] = G[Pi[s], Pj[s]]
+        a = A[i, i]
+        for s in range(lanes):
+            if Pi[s] == k:
+                a[s] = 1.0
 
 
 @jit
@@ -114,28 +162,46 @@ def _back_substitute_lanes(A: Array, Y: Array, width: int) -> None:
 
 @jit
 def solve_supports(G: Array, B: Array, W: Array) -> None:
-    """Put the exact solution on the support of every row of ``W`` in its place, where that is positive."""
+    """Put the exact solution on its support in the place of every row of ``W``.
+
+    What comes out negative is set to zero, and a row whose support is dependent is left alone: :func:`verdict` tells.
+    """
     n, k = W.shape
     order, sizes = _by_support_size(W)
+    padded = np.zeros((k + 1, k + 1))
+    padded[:k, :k] = G
     A = np.empty((k, k, LANES))
     Y = np.empty((k, LANES))
-    P = np.empty((LANES, k), np.int64)
+    P = np.empty((k, LANES), np.int64)
     smallest = np.empty(LANES)
     for start in range(0, n, LANES):
-        rows = order[start : start + LANES]
-        width = sizes[rows[-1]]
-        _load_lanes(G, B, W, rows, sizes, P, A, Y)
+        here = order[start : start + LANES]
+        width = sizes[start + here.shape[0] - 1]
+        _load_lanes(padded, B, W, here, width, P, A, Y)
         smallest[:] = 1.0
         _factor_lanes(A, Y, width, smallest)
         _back_substitute_lanes(A, Y, width)
-        for s in range(rows.shape[0]):
-            p = sizes[rows[s]]
-            good = smallest[s] > 64.0 * k * EPS
-            for i in range(p):
-                good = good and Y[i, s] > 0.0
-            if good:
-                for i in range(p):
-                    W[rows[s], P[s, i]] = Y[i, s]
+        for s in range(here.shape[0]):
+            if smallest[s] > 64.0 * k * EPS:
+                w = W[here[s]]
+                for i in range(sizes[start + s]):
+                    w[P[i, s]] = max(Y[i, s], 0.0)
+
+
+@jit
+def enlarge_supports(B: Array, W: Array, g: Array) -> None:
+    """Let every zero weight with a negative gradient into the support, by a coordinate step of its own."""
+    n, k = W.shape
+    for i in range(n):
+        w = W[i]
+        total = 0.0
+        size = 0.0
+        for j in range(k):
+            total += w[j]
+            size = max(size, abs(B[i, j]))
+        for j in range(k):
+            if w[j] == 0.0 and g[i, j] < -ROUNDING * (size + total):
+                w[j] = -g[i, j]
 
 
 @jit

@@ -1,6 +1,6 @@
 """Exact non-negative least squares: all samples against one Gram matrix, with a certificate.
 
-Ten coordinate sweeps find nearly every support; the exact solution on it is one Cholesky solve (many samples
+A few coordinate sweeps find nearly every support; the exact solution on it is one Cholesky solve (many samples
 side by side); the few samples that are not optimal then are finished by an active-set method.  Where the Gram
 matrix is nearly singular the gradient comes from the residual itself, and what that leaves in doubt is solved
 by QR.
@@ -17,13 +17,14 @@ import numpy.typing as npt
 
 from partwise.exceptions import InputError
 from partwise.kernels.coordinate import descend
-from partwise.kernels.nnls import EPS, finish, solve_supports, verdict
+from partwise.kernels.nnls import EPS, enlarge_supports, finish, open_rows, solve_supports, verdict
 from partwise.sources import blocks, open_source
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
-SWEEPS = 10
+SWEEPS = 4
+EXCHANGES = 2
 REFINEMENTS = 8
 # smallest eigenvalue of a Gram matrix of unit components below which its rounding matters
 ILL_CONDITIONED = 1e-6
@@ -215,15 +216,29 @@ def solve(
 
     ``G`` must have a unit diagonal (zero for a null component).  ``start`` is a feasible point to begin at.
     """
-    W = np.zeros_like(B) if start is None else start.copy()
-    descend(G, B, W, SWEEPS, 0.0, True)
+    if start is None:
+        W = np.empty_like(B)
+        open_rows(G, B, W, SWEEPS)
+    else:
+        W = start.copy()
+        descend(G, B, W, SWEEPS, 0.0, True)
     solve_supports(G, B, W)
     residual = np.empty(len(B))
     g = W @ G - B
     rows = verdict(B, W, g, residual)
-    if len(rows):
-        finish(G, B, W, g, rows)
-        residual[rows] = _residual(B[rows], W[rows], W[rows] @ G - B[rows])
+    # block principal pivoting: a row's violations are exchanged all at once, which ends for most rows in a round or two
+    for _ in range(EXCHANGES):
+        if not len(rows):
+            return W, residual
+        b, w, left = B[rows], W[rows], np.empty(len(rows))
+        enlarge_supports(b, w, g[rows])
+        solve_supports(G, b, w)
+        W[rows], g[rows] = w, w @ G - b
+        still = verdict(b, w, g[rows], left)
+        residual[rows] = left
+        rows = rows[still]
+    finish(G, B, W, g, rows)
+    residual[rows] = _residual(B[rows], W[rows], W[rows] @ G - B[rows])
     return W, residual
 
 
