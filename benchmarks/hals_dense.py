@@ -68,12 +68,9 @@ def factorize_all(X: np.ndarray, k: int, best: float | None, options: Any) -> di
         best = best_error(X, folder, options) if best is None else best
         params = {"target": SLACK * best, "timeout": options.timeout}
         print(f"hals-dense, k = {k}: best {best:.5f}, target {params['target']:.5f}")
-        rows = race(
-            "hals-dense", chosen(CONTENDERS, options), folder, params, verifier(X, params["target"]), options
-        )
+        rows = race("hals-dense", chosen(CONTENDERS, options), folder, params, verifier(X, params["target"]), options)
     table(
-        f"hals-dense: {X.shape[0]} x {X.shape[1]}, k = {k}, to error {params['target']:.5f}, "
-        f"{options.threads} threads",
+        f"hals-dense: {X.shape[0]} x {X.shape[1]}, k = {k}, to error {params['target']:.5f}, {options.threads} threads",
         rows,
     )
     return {"shape": X.shape, "k": k, "best": best, "target": params["target"], "rows": rows}

@@ -147,9 +147,7 @@ def main(options: Any) -> None:
         above = [f"{row.facts['above'] / MB:.1f}", f"{row.facts['above'] / bound:.2f}"] if ok else ["-", "-"]
         error = f"{row.facts['error']:.5f}" if ok else "-"
         lines.append([name, *above, error, row.note if ok else row.status])
-    print(
-        f"\nbound {bound / MB:.1f} MB, {block / MB:.1f} of it a block; n x m would be {n * m * 8 / MB:.0f} MB"
-    )
+    print(f"\nbound {bound / MB:.1f} MB, {block / MB:.1f} of it a block; n x m would be {n * m * 8 / MB:.0f} MB")
     show(
         f"memory: {n} x {m}, {X.nnz} entries, k = {k}",
         ["contender", "MB above data", "x bound", "relative error", "note"],

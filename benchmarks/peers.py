@@ -100,9 +100,7 @@ def nimfa_lsnmf(X: np.ndarray, W: np.ndarray, H: np.ndarray, n_iter: int) -> Fac
     import nimfa
 
     vars(np).setdefault("mat", np.asmatrix)  # NumPy 2 dropped the old name, which nimfa 1.4 still uses
-    fit = nimfa.Lsnmf(
-        X, W=np.asmatrix(W), H=np.asmatrix(H), rank=H.shape[0], max_iter=n_iter, min_residuals=1e-12
-    )
+    fit = nimfa.Lsnmf(X, W=np.asmatrix(W), H=np.asmatrix(H), rank=H.shape[0], max_iter=n_iter, min_residuals=1e-12)
     model = fit()
     return np.asarray(model.basis()), np.asarray(model.coef())
 

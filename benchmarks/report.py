@@ -86,9 +86,7 @@ def _plain(value: Any) -> Any:
 def finish(name: str, parts: list[dict[str, Any]], targets: list[Target], options: Any) -> None:
     """Say which targets are met and write benchmarks/results/<name>.json."""
     if targets:
-        print(
-            "\nTargets" + ("" if options.size == "full" else " (set for --size full, they mean little here)")
-        )
+        print("\nTargets" + ("" if options.size == "full" else " (set for --size full, they mean little here)"))
     for target in targets:
         print(target.line())
     for part in parts:

@@ -140,9 +140,7 @@ def test_natural_residual_by_hand() -> None:
     # row 0 is optimal: w = b/G, a positive gradient at zero; row 1: g = (4, -1), so the parts are 2 and -1
     assert natural_residual(G, B[:1], np.array([[2.0, 0.0]])) == 0.0
     assert natural_residual(G, B[1:], np.array([[2.0, 0.0]])) == 5.0
-    assert (
-        natural_residual(np.zeros((1, 1)), np.ones((1, 1)), np.ones((1, 1))) == 0.0
-    )  # a null component: no say
+    assert natural_residual(np.zeros((1, 1)), np.ones((1, 1)), np.ones((1, 1))) == 0.0  # a null component: no say
 
 
 @pytest.mark.parametrize("name", ["hals", "anls"])
@@ -188,9 +186,7 @@ def test_extrapolation_never_raises_the_objective(seed: int, form: Any) -> None:
         best = min(best, progress.objective)
         # the recorded value is that of a feasible pair: exact weights can only be better
         W = pw.nnls(progress.components, X)
-        assert (
-            0.5 * ((X - W @ progress.components) ** 2).sum() <= progress.objective * (1 + 1e-9) + 1e-13 * norm
-        )
+        assert 0.5 * ((X - W @ progress.components) ** 2).sum() <= progress.objective * (1 + 1e-9) + 1e-13 * norm
 
 
 def test_extrapolation_is_worth_it() -> None:

@@ -41,9 +41,7 @@ def divergence(X: np.ndarray, Y: np.ndarray, beta: float) -> float:
         return float(kl_div(X, Y).sum())
     if beta == 0.0:
         return float((X / Y - np.log(X / Y) - 1.0).sum())
-    return float(
-        ((X**beta + (beta - 1.0) * Y**beta - beta * X * Y ** (beta - 1.0)) / (beta * (beta - 1.0))).sum()
-    )
+    return float(((X**beta + (beta - 1.0) * Y**beta - beta * X * Y ** (beta - 1.0)) / (beta * (beta - 1.0))).sum())
 
 
 def exponent(beta: float, l2: float) -> float:
@@ -103,9 +101,7 @@ def test_value_is_the_divergence(beta: float) -> None:
     data = data_for(beta)
     Y = data + RNG.random(data.shape)
     if beta != 2.0:
-        assert Divergence(beta).value(data.ravel(), Y.ravel()) == pytest.approx(
-            divergence(data, Y, beta), rel=1e-12
-        )
+        assert Divergence(beta).value(data.ravel(), Y.ravel()) == pytest.approx(divergence(data, Y, beta), rel=1e-12)
     at_itself = Divergence(beta).value(POSITIVE.ravel(), POSITIVE.ravel())
     assert at_itself == pytest.approx(0.0, abs=1e-11)
 
@@ -115,8 +111,7 @@ def test_residual_vanishes_at_an_exact_factorization(beta: float) -> None:
     W, H = RNG.random((12, 2)) + 0.1, RNG.random((2, 6)) + 0.1
     W *= (W @ H).sum(axis=1, keepdims=True)  # any scale
     kkt = [
-        progress.kkt
-        for progress in islice(mu(open_source(W[:, :1] @ H[:1]), H[:1], squared_norm=1.0, beta=beta), 1, 3)
+        progress.kkt for progress in islice(mu(open_source(W[:, :1] @ H[:1]), H[:1], squared_norm=1.0, beta=beta), 1, 3)
     ]
     # with one component the first weights are exact
     assert max(kkt) < 1e-14

@@ -35,9 +35,7 @@ def deflation(X: np.ndarray, k: int) -> tuple[list[int], list[float]]:
 
 
 def separable(seed: int, n: int = 120, m: int = 30, k: int = 8) -> pw.datasets.mixture.Mixture:
-    return pw.datasets.make_separable(
-        n_samples=n, n_features=m, n_components=k, axis="samples", random_state=seed
-    )
+    return pw.datasets.make_separable(n_samples=n, n_features=m, n_components=k, axis="samples", random_state=seed)
 
 
 @FORMS

@@ -80,9 +80,7 @@ def test_no_display_and_no_pyplot(tmp_path):
         f"pw.plots.image_grid(np.eye(4), (2, 2)).savefig({str(tmp_path / 'x.png')!r})\n"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
-    subprocess.run(
-        [sys.executable, "-c", code], check=True, timeout=60, env={"PATH": "", "HOME": str(tmp_path)}
-    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env={"PATH": "", "HOME": str(tmp_path)})
     assert (tmp_path / "x.png").stat().st_size > 100
 
 

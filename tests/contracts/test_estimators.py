@@ -36,9 +36,7 @@ class Method:
 
     name: str
     make: Callable[..., Any]
-    recovery: dict[str, Any] = field(
-        default_factory=dict
-    )  # parameters with which it recovers Laurberg's parts,
+    recovery: dict[str, Any] = field(default_factory=dict)  # parameters with which it recovers Laurberg's parts,
     recovery_error: float = 1e-8  # to this
     inits: tuple[str, ...] = INITS
     monotone: bool = True
@@ -48,16 +46,12 @@ class Method:
 
     def few(self, iterations: int = 6, **params: Any) -> Any:
         """A model that does so many iterations without complaint."""
-        return self.make(
-            **{"n_components": 3, "max_iter": iterations, "tol": 0.0, "random_state": 0, **params}
-        )
+        return self.make(**{"n_components": 3, "max_iter": iterations, "tol": 0.0, "random_state": 0, **params})
 
 
 METHODS = [
     Method("hals", pw.HALS, {"tol": 1e-11, "max_iter": 2000}),
-    Method(
-        "hals-plain", lambda **p: pw.HALS(**{"extrapolate": False, **p}), {"tol": 1e-11, "max_iter": 2000}
-    ),
+    Method("hals-plain", lambda **p: pw.HALS(**{"extrapolate": False, **p}), {"tol": 1e-11, "max_iter": 2000}),
     Method("anls", pw.ANLS, {"tol": 1e-11, "max_iter": 2000}),
     # multiplicative updates reach zeros as 1/t
     Method("mu", pw.MU, {"tol": 0.0, "max_iter": 700}, 1e-2),
@@ -82,9 +76,7 @@ ROWS, FEATURES = 40, 9
 
 def make_data() -> np.ndarray:
     rng = np.random.default_rng(3)
-    X = rng.gamma(0.5, size=(ROWS, 3)) @ rng.gamma(0.5, size=(3, FEATURES)) + 0.05 * rng.random(
-        (ROWS, FEATURES)
-    )
+    X = rng.gamma(0.5, size=(ROWS, 3)) @ rng.gamma(0.5, size=(3, FEATURES)) + 0.05 * rng.random((ROWS, FEATURES))
     return X * (rng.random(X.shape) < 0.8)
 
 
@@ -161,9 +153,7 @@ def test_non_negative_and_of_the_right_shape(method: Method) -> None:
     assert (W >= 0).all()
     assert (model.components_ >= 0).all()
     assert (model.n_components_, model.n_features_in_, model.n_iter_) == (3, FEATURES, 6)
-    assert model.reconstruction_error_ == pytest.approx(
-        np.linalg.norm(X - W @ model.components_) / np.linalg.norm(X)
-    )
+    assert model.reconstruction_error_ == pytest.approx(np.linalg.norm(X - W @ model.components_) / np.linalg.norm(X))
 
 
 @every_method
@@ -250,9 +240,7 @@ FORMS: dict[str, Callable[[np.ndarray, Path], Any]] = {
     "folder": as_folder,
     "source": lambda X, tmp: pw.open_source(X),
     "dask": lambda X, tmp: da.from_array(X, chunks=(11, 4)),
-    "delayed-csr": lambda X, tmp: [
-        dask.delayed(sp.csr_array(part), traverse=False) for part in (X[:9], X[9:])
-    ],
+    "delayed-csr": lambda X, tmp: [dask.delayed(sp.csr_array(part), traverse=False) for part in (X[:9], X[9:])],
 }
 
 
@@ -317,9 +305,7 @@ def test_transform_gives_the_weights_of_fit_transform(method: Method) -> None:
 @every_method
 def test_inputs_are_not_modified(method: Method) -> None:
     unsorted = sp.csr_array(X)
-    for a, b in zip(
-        unsorted.indptr[:-1], unsorted.indptr[1:], strict=True
-    ):  # entries of a row in falling order
+    for a, b in zip(unsorted.indptr[:-1], unsorted.indptr[1:], strict=True):  # entries of a row in falling order
         unsorted.indices[a:b] = unsorted.indices[a:b][::-1].copy()
         unsorted.data[a:b] = unsorted.data[a:b][::-1].copy()
     unsorted.has_sorted_indices = False
@@ -371,9 +357,7 @@ def test_number_of_threads_changes_no_bit(
 @every_method
 def test_too_few_iterations_are_told(method: Method) -> None:
     model = method.make(n_components=3, max_iter=1, tol=1e-9)
-    with pytest.warns(
-        ConvergenceWarning, match=r"stopped at max_iter=1 with a KKT residual of .* > tol=1e-09"
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"stopped at max_iter=1 with a KKT residual of .* > tol=1e-09"):
         model.fit(X)
     assert model.converged_ is False
     assert (model.n_iter_, model.stop_reason_) == (1, "max_iter=1 reached")
@@ -538,9 +522,7 @@ def test_other_number_of_features(method: Method, tmp_path: Path) -> None:
     model = method.few().fit(X)
     narrow = np.ascontiguousarray(X[:, :5])
     for bad in (narrow, sp.csr_array(narrow), as_path(narrow, tmp_path), pw.open_source(narrow)):
-        with pytest.raises(
-            ValueError, match=f"X has 5 features, but {type(model).__name__} is expecting 9 features"
-        ):
+        with pytest.raises(ValueError, match=f"X has 5 features, but {type(model).__name__} is expecting 9 features"):
             model.transform(bad)
 
 
@@ -603,11 +585,7 @@ BAD_PARAMETERS = {
 @every_method
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        pytest.param(n, v, id=f"{n}={getattr(v, '__name__', v)}")
-        for n, vs in BAD_PARAMETERS.items()
-        for v in vs
-    ],
+    [pytest.param(n, v, id=f"{n}={getattr(v, '__name__', v)}") for n, vs in BAD_PARAMETERS.items() for v in vs],
 )
 def test_bad_parameters(method: Method, name: str, value: Any) -> None:
     model = method.few(**{name: value})
@@ -732,9 +710,7 @@ def assert_sound(model: Any, W: np.ndarray) -> None:
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 def test_nothing_but_zeros(method: Method, init: str, form: Any) -> None:
     model = method.few(init=init)
-    with pytest.warns(
-        DegenerateDataWarning, match=r"6 all-zero row\(s\): 0, 1, 2, 3, 4, 5 and 5 all-zero column"
-    ):
+    with pytest.warns(DegenerateDataWarning, match=r"6 all-zero row\(s\): 0, 1, 2, 3, 4, 5 and 5 all-zero column"):
         W = model.fit_transform(form(np.zeros((6, 5))))
     assert_sound(model, W)
     assert not W.any()
@@ -744,8 +720,7 @@ def test_nothing_but_zeros(method: Method, init: str, form: Any) -> None:
 DEGENERATE = {
     "constant": np.full((8, 5), 2.5),
     "rank-1": np.outer(np.arange(1.0, 9.0), np.arange(1.0, 6.0)),
-    "rank-2": np.outer(np.arange(1.0, 9.0), np.arange(1.0, 6.0))
-    + np.outer(np.ones(8), np.arange(5.0, 0.0, -1.0)),
+    "rank-2": np.outer(np.arange(1.0, 9.0), np.arange(1.0, 6.0)) + np.outer(np.ones(8), np.arange(5.0, 0.0, -1.0)),
     "duplicated-rows": np.tile(X[:3], (5, 1)),
     "duplicated-columns": np.tile(X[:, :3], (1, 4)),
     "one-entry": np.eye(5) * (np.arange(5) == 2) + 1e-9,

@@ -70,9 +70,7 @@ def test_newsgroups(data_home):
 
 
 def test_newsgroups_options(data_home):
-    news = datasets.load_newsgroups(
-        "test", headers=True, weighting="tfidf", min_count=50, data_home=data_home
-    )
+    news = datasets.load_newsgroups("test", headers=True, weighting="tfidf", min_count=50, data_home=data_home)
     assert news.X.shape[0] == 7532
     assert all(text[:200].lower().count(":") for text in news.texts)
     norms = np.sqrt(news.X.multiply(news.X).sum(axis=1))
@@ -181,9 +179,7 @@ def test_pbmc3k(data_home):
     known = sizes(cells.labels)
     assert (known["B"], known["Platelet"], known["nan"]) == (344, 14, 62)
     marker = cells.feature_names.index("PPBP")
-    assert cells.X[np.flatnonzero(cells.labels == "Platelet"), :][:, [marker]].mean() == pytest.approx(
-        40.8, abs=0.1
-    )
+    assert cells.X[np.flatnonzero(cells.labels == "Platelet"), :][:, [marker]].mean() == pytest.approx(40.8, abs=0.1)
 
 
 def test_all_aml(data_home):

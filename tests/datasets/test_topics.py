@@ -72,9 +72,7 @@ def test_ctm_default_has_the_law_of_the_authors_program():
         lhs, rhs = ((np.linalg.norm(x, axis=1) ** power).mean() for x in (ours, literal))
         assert lhs == pytest.approx(rhs, rel=0.2 if power == 4 else 0.05)
     quantiles = np.linspace(0.02, 0.98, 25)
-    np.testing.assert_allclose(
-        np.quantile(ours[:, 0], quantiles), np.quantile(literal[:, 0], quantiles), atol=0.35
-    )
+    np.testing.assert_allclose(np.quantile(ours[:, 0], quantiles), np.quantile(literal[:, 0], quantiles), atol=0.35)
     np.testing.assert_allclose(np.corrcoef(ours.T), np.eye(k), atol=0.05)
 
 
@@ -104,9 +102,7 @@ def test_block_covariance_is_the_covariance_of_the_logits():
 
 def test_covariance_matrix_and_shared():
     S = np.diag([4.0, 1.0, 0.0])
-    W = make_topics(
-        "ctm", n_samples=20000, n_features=3, n_components=3, covariance=S, random_state=0
-    ).weights
+    W = make_topics("ctm", n_samples=20000, n_features=3, n_components=3, covariance=S, random_state=0).weights
     logits = np.log(W)
     assert np.var(logits[:, 0] - logits[:, 2]) == pytest.approx(4.0, rel=0.05)
     shared = make_topics("ctm", **SMALL, covariance="shared", random_state=0)
@@ -148,6 +144,4 @@ def test_noise_has_the_papers_norm():
 )
 def test_bad_arguments_are_named(arguments, word):
     with pytest.raises(InputError, match=word):
-        make_topics(
-            **{"n_samples": 3, "n_features": 10, **arguments} if "components" not in arguments else arguments
-        )
+        make_topics(**{"n_samples": 3, "n_features": 10, **arguments} if "components" not in arguments else arguments)

@@ -103,9 +103,7 @@ def test_a_penalty_beyond_all_data_gives_zeros(make: Any) -> None:
 # --- divergences --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "beta"), [("frobenius", 2), ("kullback-leibler", 1.0), ("itakura-saito", 0)]
-)
+@pytest.mark.parametrize(("name", "beta"), [("frobenius", 2), ("kullback-leibler", 1.0), ("itakura-saito", 0)])
 def test_names_of_divergences(name: str, beta: float) -> None:
     by_name, by_number = (few(pw.MU, beta_loss=loss).fit(X + 0.1) for loss in (name, beta))
     np.testing.assert_array_equal(by_name.components_, by_number.components_)

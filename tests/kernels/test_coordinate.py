@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from partwise.kernels.coordinate import descend
+from partwise.kernels.coordinate import descend, descend_lanes
 
 
 @pytest.fixture(params=["float32", "float64"])
@@ -44,7 +44,7 @@ def test_sweeps_follow_the_rule(n: int, k: int, sweeps: int, dtype: Any) -> None
     for _ in range(sweeps):
         expected = sweep(G, B, expected)
     start = W.copy()
-    residual = descend(G, B, W, sweeps, 0.0, False)
+    residual = descend(G, B, W, sweeps, 0.0)
     rtol = 1e-4 if dtype == np.float32 else 1e-11
     np.testing.assert_allclose(W, expected, rtol=rtol, atol=rtol)
     assert residual == pytest.approx(natural_residual(G, B, start), rel=rtol)
@@ -55,7 +55,7 @@ def test_null_components_keep_their_weights(dead: list[int], dtype: Any) -> None
     G, B, W, *_ = problem(6, 5, dtype)
     G[dead], G[:, dead], B[:, dead] = 0.0, 0.0, 0.0
     start = W.copy()
-    residual = descend(G, B, W, 5, 0.0, False)
+    residual = descend(G, B, W, 5, 0.0)
     np.testing.assert_array_equal(W[:, dead], start[:, dead])
     assert np.isfinite(W).all()
     assert residual == pytest.approx(natural_residual(G, B, start), rel=1e-4)
@@ -63,36 +63,26 @@ def test_null_components_keep_their_weights(dead: list[int], dtype: Any) -> None
 
 def test_many_sweeps_solve_the_problem() -> None:
     G, B, W, H, X = problem(10, 6)
-    descend(G, B, W, 5000, 0.0, False)
+    descend(G, B, W, 5000, 0.0)
     expected = np.array([nnls(H.T, x)[0] for x in X])
     np.testing.assert_allclose(W, expected, atol=1e-9)
-    assert descend(G, B, W, 1, 0.0, False) < 1e-18
+    assert descend(G, B, W, 1, 0.0) < 1e-18
 
 
 def test_the_residual_is_zero_only_at_the_solution() -> None:
     G, B = np.array([[2.0]]), np.array([[4.0], [-4.0]])
     W = np.array([[2.0], [0.0]])
-    assert descend(G, B, W, 1, 0.0, False) == 0.0
+    assert descend(G, B, W, 1, 0.0) == 0.0
     np.testing.assert_array_equal(W, [[2.0], [0.0]])
     # row 0: min(3 sqrt 2, 2 / sqrt 2)^2 = 2; row 1: min(sqrt 2, 6 / sqrt 2)^2 = 2
-    assert descend(G, B, np.array([[3.0], [1.0]]), 0, 0.0, False) == pytest.approx(4.0)
+    assert descend(G, B, np.array([[3.0], [1.0]]), 0, 0.0) == pytest.approx(4.0)
 
 
 def test_the_residual_does_not_depend_on_the_scale_of_components() -> None:
     G, B, W, *_ = problem(8, 4)
     scales = np.array([1e-3, 1.0, 10.0, 1e4])
     scaled = np.outer(scales, scales) * G, B * scales, W / scales
-    assert descend(*scaled, 0, 0.0, False) == pytest.approx(descend(G, B, W, 0, 0.0, False), rel=1e-12)
-
-
-def sweeps_until_settled(G: np.ndarray, B: np.ndarray, W: np.ndarray, most: int) -> np.ndarray:
-    for number in range(most):
-        new = sweep(G, B, W)
-        crossed = ((W == 0) != (new == 0)).any()
-        W = new
-        if number > 0 and not crossed:
-            break
-    return W
+    assert descend(*scaled, 0, 0.0) == pytest.approx(descend(G, B, W, 0, 0.0), rel=1e-12)
 
 
 def sweeps_until_small(G: np.ndarray, B: np.ndarray, W: np.ndarray, most: int, shrink: float) -> np.ndarray:
@@ -107,24 +97,42 @@ def sweeps_until_small(G: np.ndarray, B: np.ndarray, W: np.ndarray, most: int, s
     return W
 
 
-@pytest.mark.parametrize("rule", ["settle", "shrink"])
-def test_each_row_is_left_on_its_own(rule: str) -> None:
+def test_each_row_is_left_on_its_own() -> None:
     G, B, W, *_ = problem(30, 6, seed=3)
-    if rule == "settle":
-        expected = [sweeps_until_settled(G, b[None], w[None], 50)[0] for b, w in zip(B, W, strict=True)]
-        descend(G, B, W, 50, 0.0, True)
-    else:
-        expected = [sweeps_until_small(G, b[None], w[None], 50, 0.1)[0] for b, w in zip(B, W, strict=True)]
-        descend(G, B, W, 50, 0.1, False)
+    expected = [sweeps_until_small(G, b[None], w[None], 50, 0.1)[0] for b, w in zip(B, W, strict=True)]
+    descend(G, B, W, 50, 0.1)
     np.testing.assert_allclose(W, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 200])
+@pytest.mark.parametrize("k", [1, 7])
+def test_lanes_are_the_same_sweeps(n: int, k: int, dtype: Any) -> None:
+    G, B, W, *_ = problem(n, k, dtype)
+    if k > 1:
+        G[1], G[:, 1], B[:, 1] = 0.0, 0.0, 0.0
+    other = W.copy()
+    residual = descend(G, B, W, 3, 0.0)
+    rtol = 1e-3 if dtype == np.float32 else 1e-11
+    assert descend_lanes(G, B, other, 3) == pytest.approx(residual, rel=rtol)
+    np.testing.assert_allclose(other, W, rtol=rtol, atol=rtol)
+
+
+def test_lanes_do_not_depend_on_their_neighbours() -> None:
+    G, B, W, *_ = problem(130, 6)
+    whole, parts = W.copy(), W.copy()
+    descend_lanes(G, B, whole, 4)
+    for rows in (slice(0, 3), slice(3, 100), slice(100, None)):
+        part = parts[rows]
+        descend_lanes(G, B[rows], part, 4)
+    np.testing.assert_array_equal(parts, whole)
 
 
 @pytest.mark.parametrize("cut", [1, 7, 29])
 def test_rows_may_be_split_anywhere(cut: int) -> None:
     G, B, W, *_ = problem(30, 6)
     parts = W.copy()
-    whole = descend(G, B, W, 4, 0.1, False)
-    split = sum(descend(G, B[s], parts[s], 4, 0.1, False) for s in (slice(None, cut), slice(cut, None)))
+    whole = descend(G, B, W, 4, 0.1)
+    split = sum(descend(G, B[s], parts[s], 4, 0.1) for s in (slice(None, cut), slice(cut, None)))
     np.testing.assert_array_equal(parts, W)
     assert split == pytest.approx(whole, rel=1e-12)
 
@@ -132,6 +140,6 @@ def test_rows_may_be_split_anywhere(cut: int) -> None:
 def test_nan_in_one_row_stays_there() -> None:
     G, B, W, *_ = problem(3, 4)
     B[1, 2] = np.nan
-    descend(G, B, W, 5, 0.0, True)
+    descend(G, B, W, 5, 0.0)
     assert np.isnan(W[1]).any()
     assert np.isfinite(W[[0, 2]]).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from partwise.kernels.nnls import enlarge_supports, finish, open_rows, solve_supports, verdict
+from partwise.kernels.nnls import enlarge_supports, finish, solve_supports, verdict
 
 
 def problem(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, ...]:
@@ -59,18 +59,6 @@ def test_enlarge_supports_takes_in_what_has_a_negative_gradient() -> None:
     g = np.array([[-0.5, -1.0, 0.3], [-1e-17, 0.0, 1.0]])
     enlarge_supports(np.ones((2, 3)), W, g)
     np.testing.assert_array_equal(W, [[0.5, 2.0, 0.0], [0.0, 0.0, 0.0]])
-
-
-@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 200])
-@pytest.mark.parametrize("k", [1, 7])
-def test_open_rows_is_coordinate_descent_from_zero(n: int, k: int) -> None:
-    G, B, _, _ = problem(n, k)
-    W, expected = np.full((n, k), np.nan), np.zeros((n, k))
-    open_rows(G, B, W, 3)
-    for _ in range(3):
-        for j in range(k):
-            expected[:, j] = np.maximum(0.0, expected[:, j] - (expected @ G[:, j] - B[:, j]))
-    np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-14)
 
 
 def test_solve_supports_leaves_dependent_supports_alone() -> None:

@@ -54,9 +54,7 @@ def test_bounds_and_limits():
     together, never, always, absent = [0, 1], [0, 2], [3, 0], [0, 4]
     assert topic_coherence([together], counts)[0] == pytest.approx(1.0)
     assert topic_coherence([never], counts)[0] == -1.0
-    assert topic_coherence([always], counts)[0] == pytest.approx(
-        0.0
-    )  # independent of a word that is everywhere
+    assert topic_coherence([always], counts)[0] == pytest.approx(0.0)  # independent of a word that is everywhere
     assert topic_coherence([absent], counts)[0] == -1.0
     assert topic_coherence([absent], counts, "umass")[0] == pytest.approx(np.log(1 / 4))
     assert topic_coherence([absent], counts, "uci")[0] == pytest.approx(np.log(1e-12))

@@ -20,9 +20,7 @@ def brute_force(C, T):
     """The definition, every pair by least squares."""
     total = 0.0
     for t in T:
-        total += min(
-            np.linalg.norm(t - (t @ c) / (c @ c) * c) if (c @ c) > 0 else np.linalg.norm(t) for c in C
-        )
+        total += min(np.linalg.norm(t - (t @ c) / (c @ c) * c) if (c @ c) > 0 else np.linalg.norm(t) for c in C)
     return total
 
 
@@ -45,9 +43,7 @@ def test_small_errors_keep_their_digits(size):
     match = match_components(C, T)
     np.testing.assert_array_equal(match.permutation, np.arange(5)[::-1])
     np.testing.assert_allclose(match.errors, size / np.linalg.norm(T, axis=1), rtol=tolerance)
-    np.testing.assert_allclose(
-        spectral_angles(C, T, degrees=False), match.errors, rtol=2 * tolerance, atol=size**2
-    )
+    np.testing.assert_allclose(spectral_angles(C, T, degrees=False), match.errors, rtol=2 * tolerance, atol=size**2)
 
 
 def test_the_nearest_of_near_copies_is_found():
@@ -104,9 +100,7 @@ def test_matching_is_optimal_and_not_greedy():
     match = match_components(C, T)
     cosine = lambda a, b: a @ b / np.linalg.norm(a) / np.linalg.norm(b)  # noqa: E731
     chosen = sum(cosine(T[i], C[j]) for i, j in enumerate(match.permutation))
-    assert chosen == pytest.approx(
-        max(sum(cosine(T[i], C[p[i]]) for i in range(2)) for p in ([0, 1], [1, 0]))
-    )
+    assert chosen == pytest.approx(max(sum(cosine(T[i], C[p[i]]) for i in range(2)) for p in ([0, 1], [1, 0])))
 
 
 def test_numbers_of_components_may_differ():

@@ -40,9 +40,7 @@ def test_by_definition(form: Any) -> None:
     assert relative_error(form(X), other, H) == pytest.approx(expected, rel=1e-12)
     assert relative_error(form(X), 0 * W, H) == 1.0
     assert relative_error(form(X), W, H) < 1e-15
-    assert relative_error(pw.open_source(form(X), block_rows=7), other, H) == pytest.approx(
-        expected, rel=1e-12
-    )
+    assert relative_error(pw.open_source(form(X), block_rows=7), other, H) == pytest.approx(expected, rel=1e-12)
     assert relative_error(form(X), other.tolist(), H.tolist()) == pytest.approx(expected, rel=1e-12)
 
 

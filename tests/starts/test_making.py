@@ -94,9 +94,7 @@ def test_random_is_seeded_and_of_the_size_of_the_data() -> None:
 @FORMS
 @pytest.mark.parametrize("seed", range(4))
 def test_pure_records_of_rows_scaled_over_orders_of_magnitude(form: Any, seed: int) -> None:
-    data = pw.datasets.make_separable(
-        n_samples=150, n_features=20, n_components=6, axis="samples", random_state=seed
-    )
+    data = pw.datasets.make_separable(n_samples=150, n_features=20, n_components=6, axis="samples", random_state=seed)
     rng = np.random.default_rng(seed)
     scale = 10.0 ** rng.uniform(-1.5, 1.0, 150)
     scale[data.anchors] = 10.0 ** rng.uniform(-1.5, -1.0, 6)  # the pure ones are among the faintest
@@ -106,9 +104,7 @@ def test_pure_records_of_rows_scaled_over_orders_of_magnitude(form: Any, seed: i
 
 
 def test_pure_rows_are_as_large_as_the_mean_record() -> None:
-    data = pw.datasets.make_separable(
-        n_samples=80, n_features=20, n_components=4, axis="samples", random_state=0
-    )
+    data = pw.datasets.make_separable(n_samples=80, n_features=20, n_components=4, axis="samples", random_state=0)
     H = start("pure", 1e3 * data.X, 4)
     np.testing.assert_allclose(H.sum(axis=1), 1e3 * data.X.sum() / 80)
 
@@ -123,9 +119,7 @@ def test_tiny_rows_are_noise_unless_there_is_nothing_else() -> None:
 
 def test_pure_fills_up_with_random_ones_where_the_rank_is_lower() -> None:
     data = np.outer(np.arange(1.0, 8.0), np.arange(1.0, 6.0))
-    with pytest.warns(
-        DegenerateDataWarning, match=r"only 1 of 3 pure records were found .* numerical rank 1"
-    ):
+    with pytest.warns(DegenerateDataWarning, match=r"only 1 of 3 pure records were found .* numerical rank 1"):
         H = start("pure", data, 3)
     np.testing.assert_allclose(H[0] / H[0, 0], np.arange(1.0, 6.0))
     assert (H[1:] > 0).all()
@@ -162,9 +156,7 @@ def test_a_fitted_estimator_gives_its_components() -> None:
 
 def test_what_is_refused() -> None:
     given = np.ones((4, 14))
-    with pytest.raises(
-        InputError, match="init must be one of pure, nndsvd, nndsvda, random, an array or a fitted"
-    ):
+    with pytest.raises(InputError, match="init must be one of pure, nndsvd, nndsvda, random, an array or a fitted"):
         start("unknown", X, 4)
     with pytest.raises(InputError, match="init has 4 components"):
         start(given, X, 3)
@@ -185,10 +177,6 @@ def test_perturbed_is_the_papers_formula(level: float) -> None:
     """A = A* (I + U) with components as columns of A; here they are rows."""
     truth = np.random.default_rng(0).random((4, 9))
     U = np.random.default_rng(3).uniform(-level, level, (4, 4))
-    np.testing.assert_allclose(
-        perturbed(truth, level, random_state=3), (truth.T @ (np.eye(4) + U)).T, atol=1e-15
-    )
+    np.testing.assert_allclose(perturbed(truth, level, random_state=3), (truth.T @ (np.eye(4) + U)).T, atol=1e-15)
     if level:
-        assert not np.array_equal(
-            perturbed(truth, level, random_state=4), perturbed(truth, level, random_state=3)
-        )
+        assert not np.array_equal(perturbed(truth, level, random_state=4), perturbed(truth, level, random_state=3))

@@ -30,9 +30,7 @@ def test_small_data_is_exact(form: Any, shape: tuple[int, int]) -> None:
 @FORMS
 def test_large_data_to_its_tolerance(form: Any) -> None:
     rng = np.random.default_rng(0)
-    X = rng.random((300, 5)) @ np.diag([9.0, 6.0, 4.0, 3.0, 2.0]) @ rng.random((5, 90)) + 0.05 * rng.random(
-        (300, 90)
-    )
+    X = rng.random((300, 5)) @ np.diag([9.0, 6.0, 4.0, 3.0, 2.0]) @ rng.random((5, 90)) + 0.05 * rng.random((300, 90))
     values, vectors = truncated_svd(open_source(form(X), block_rows=64), 5, rng=np.random.default_rng(1))
     _, s, Vt = np.linalg.svd(X, full_matrices=False)
     np.testing.assert_allclose(values, s[:5], rtol=1e-5)

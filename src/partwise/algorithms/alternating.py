@@ -21,6 +21,7 @@ import numpy.typing as npt
 from partwise.algorithms.loop import Progress
 from partwise.linalg.nnls import Gram, decode_block
 from partwise.sources import MemorySource, RowSource, add, blocks
+from partwise.sources.memory import SMALLEST_BLOCK_ROWS
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
@@ -169,7 +170,8 @@ def _update_components(start: Array, stats: Any, penalty: Penalty, update: RowUp
     """Features are rows here: the same row update on ``W' W`` and ``X' W``."""
     G, B = penalty.apply(stats[0], stats[1])
     fn = partial(_component_block, G=G, update=update)
-    new, residual = MemorySource(B).map_rows(fn, start, width=B.shape[1], combine=add)
+    blocks_of_features = MemorySource(B, block_rows=max(SMALLEST_BLOCK_ROWS, -(-len(B) // 16)))
+    new, residual = blocks_of_features.map_rows(fn, start, width=B.shape[1], combine=add)
     return new, residual
 
 

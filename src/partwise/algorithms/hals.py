@@ -16,10 +16,12 @@ import numpy.typing as npt
 
 from partwise.algorithms.alternating import NO_PENALTY, Penalty, alternate
 from partwise.algorithms.loop import Progress
-from partwise.kernels.coordinate import descend
+from partwise.kernels.coordinate import descend, descend_lanes
 from partwise.sources import RowSource
 
 Array = npt.NDArray[Any]
+
+FEW = 64  # components up to which sweeping many rows side by side beats skipping the weights that rest at zero
 
 
 def hals(
@@ -51,4 +53,6 @@ def hals(
 
 def sweep_rows(G: Array, B: Array, W: Array, *, sweeps: int, shrink: float) -> float:
     """Cyclic coordinate sweeps over the rows of ``W``, in place."""
-    return descend(np.ascontiguousarray(G), B, W, sweeps, shrink, False)
+    if len(G) <= FEW:
+        return descend_lanes(np.ascontiguousarray(G), B, W, sweeps)
+    return descend(np.ascontiguousarray(G), B, W, sweeps, shrink)

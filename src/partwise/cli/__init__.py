@@ -14,9 +14,7 @@ def main() -> None:
     """Run the program, or say how to install what it needs."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        sys.exit(
-            f"partwise: the program needs {', '.join(missing)}; install with: pip install 'partwise[cli]'"
-        )
+        sys.exit(f"partwise: the program needs {', '.join(missing)}; install with: pip install 'partwise[cli]'")
     from partwise.cli.app import run
 
     sys.exit(run())

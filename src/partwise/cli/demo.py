@@ -54,9 +54,7 @@ def demo(
     console.print(_table(outcomes))
     path = folder / PICTURE
     figure = _figure(mixture, outcomes, f"{parts} digits, {per_sample} in each of {samples:,} mixtures")
-    write_atomically(
-        path, lambda file: figure.savefig(file, format="png", dpi=150, metadata={"Software": None})
-    )
+    write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=150, metadata={"Software": None}))
     console.print("\nPicture: ", end="")
     console.print(str(path), style="bold", markup=False, soft_wrap=True)
 
@@ -111,9 +109,7 @@ def _mixtures(samples: int, parts: int, per_sample: int, seed: int) -> Mixture:
     from partwise.exceptions import InputError
 
     try:
-        return make_digit_mixtures(
-            n_samples=samples, n_components=parts, per_sample=per_sample, random_state=seed
-        )
+        return make_digit_mixtures(n_samples=samples, n_components=parts, per_sample=per_sample, random_state=seed)
     except InputError as error:
         raise Failure(f"--parts {parts}: {error}", 2) from error
 

@@ -85,9 +85,7 @@ def make_digit_mixtures(
     return Mixture(W @ H, H, W, image_shape=shape)
 
 
-def _independent_images(
-    images: np.ndarray, labels: np.ndarray, k: int, rng: np.random.Generator
-) -> np.ndarray:
+def _independent_images(images: np.ndarray, labels: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Pick ``k`` linearly independent images at random, one digit after the other."""
     order = rng.permutation(len(labels))
     # the t-th image of each digit comes in round t, so all digits occur before any comes twice

@@ -59,9 +59,7 @@ def add_gaussian_noise(
     return _with_noise(mixture, N, clip)
 
 
-def add_multinomial_noise(
-    mixture: Mixture, n_draws: int = 60, *, random_state: RandomState = None
-) -> Mixture:
+def add_multinomial_noise(mixture: Mixture, n_draws: int = 60, *, random_state: RandomState = None) -> Mixture:
     """Replace each sample by the averaged counts of a few draws from it, as in a short document [1]_.
 
     Components and weights are divided by their row sums first, so that each row of W H is a distribution over
@@ -95,9 +93,7 @@ def add_multinomial_noise(
     """
     n_draws = check_integer("n_draws", n_draws)
     if mixture.noise is not None:
-        raise InputError(
-            "mixture has noise already: draws are taken from weights @ components, so start there."
-        )
+        raise InputError("mixture has noise already: draws are taken from weights @ components, so start there.")
     H, W = _distributions("components", mixture.components), _distributions("weights", mixture.weights)
     signal = W @ H
     signal_for_draws = signal / signal.sum(axis=1, keepdims=True)  # rounding: numpy refuses sums above 1
@@ -105,9 +101,7 @@ def add_multinomial_noise(
     return replace(mixture, X=X, components=H, weights=W, noise=X - signal)
 
 
-def add_adversarial_noise(
-    mixture: Mixture, level: float, *, pattern: str = "mirror", clip: bool = False
-) -> Mixture:
+def add_adversarial_noise(mixture: Mixture, level: float, *, pattern: str = "mirror", clip: bool = False) -> Mixture:
     r"""Add noise that is bounded but aimed at the truth: model (N1) of Purification [1]_.
 
     (N1) asks only that every entry is at most ``level`` in size; here every entry is at the bound, and the

@@ -106,9 +106,7 @@ def make_topics(
     n = check_integer("n_samples", n_samples)
     gamma = check_real("noise", noise)
     if kind == "dir" and (covariance is not None or scale is not None):
-        raise InputError(
-            "covariance and scale shape logistic-normal weights: with them use kind='ctm' or 'neg'."
-        )
+        raise InputError("covariance and scale shape logistic-normal weights: with them use kind='ctm' or 'neg'.")
     rng = as_generator(random_state)
     H = _topics(kind, feature_kind, components, n_features, n_components, rng)
     k, m = H.shape
@@ -136,9 +134,7 @@ def _topics(
     """Return the components of ``make_topics``, given or made."""
     if components is not None:
         if kind == "neg":
-            raise InputError(
-                "components cannot be given with kind='neg', which makes its own: use kind='ctm'."
-            )
+            raise InputError("components cannot be given with kind='neg', which makes its own: use kind='ctm'.")
         return check_matrix("components", components, (n_components, n_features))
     k = check_integer("n_components", 100 if n_components is None else n_components)
     default = 1000 if kind == "neg" else 2000

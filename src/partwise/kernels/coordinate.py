@@ -16,18 +16,35 @@ from partwise.kernels._jit import jit
 
 Array = npt.NDArray[np.floating[Any]]
 
+LANES = 64  # rows swept side by side; for k = 50 their weights and gradients fit the L1 cache
+
+
+@jit
+def _add_outer(g: Array, row: Array, step: Array) -> None:
+    for l in range(g.shape[0]):
+        gl = g[l]
+        f = row[l]
+        for s in range(LANES):
+            gl[s] += f * step[s]
+
+
+@jit
+def _inverse(curvature: float) -> float:
+    """The reciprocal, or 0 for a component that has vanished or all but."""
+    inverse = 1.0 / curvature if curvature > 0.0 else 0.0
+    return inverse if np.isfinite(inverse) else 0.0
+
 
 @jit
 def descend(  # noqa: C901 - the loops share what calls would have to pass
-    G: Array, B: Array, W: Array, sweeps: int, shrink: float, settle: bool
+    G: Array, B: Array, W: Array, sweeps: int, shrink: float
 ) -> float:
     """Sweep cyclically over the coordinates of every row of ``W``, in place.
 
     The gradient ``g = G w - b`` is kept up to date by adding a row of ``G`` for each coordinate that moved:
     coordinates resting at zero cost one comparison.  A row is left early when its largest step falls to
-    ``shrink`` times that of its first sweep (accelerated HALS, Gillis & Glineur 2012), or, with ``settle``,
-    after a sweep that changed no coordinate between zero and positive.  Both rules look at one row only, so
-    the result does not depend on how rows are split into blocks.
+    ``shrink`` times that of its first sweep (accelerated HALS, Gillis & Glineur 2012): a rule that looks at one
+    row only, so the result does not depend on how rows are split into blocks.
 
     Returns the squared natural residual of the rows as they were given: the sum of squares of
     ``min(w_j sqrt(G_jj), g_j / sqrt(G_jj))``, zero exactly at the KKT points.  It is in the units of the
@@ -38,9 +55,7 @@ def descend(  # noqa: C901 - the loops share what calls would have to pass
     g = np.empty(k, B.dtype)
     inverse = np.empty(k, B.dtype)
     for j in range(k):
-        inverse[j] = 1.0 / G[j, j] if G[j, j] > 0.0 else 0.0
-        if not np.isfinite(inverse[j]):  # a component that has all but vanished
-            inverse[j] = 0.0
+        inverse[j] = _inverse(G[j, j])
     for i in range(n):
         w = W[i]
         for j in range(k):
@@ -57,7 +72,6 @@ def descend(  # noqa: C901 - the loops share what calls would have to pass
         first = 0.0
         for sweep in range(sweeps):
             largest = 0.0
-            crossed = False
             for j in range(k):
                 old = w[j]
                 # exact minimum along coordinate j, clipped: w_j <- max(0, w_j - g_j / G_jj)
@@ -66,7 +80,6 @@ def descend(  # noqa: C901 - the loops share what calls would have to pass
                     step = -old
                 if step != 0.0:
                     w[j] = old + step
-                    crossed = crossed or (old == 0.0) != (w[j] == 0.0)
                     row = G[j]
                     for l in range(k):
                         g[l] += step * row[l]
@@ -75,6 +88,50 @@ def descend(  # noqa: C901 - the loops share what calls would have to pass
                         largest = size
             if sweep == 0:
                 first = largest
-            if largest <= shrink * shrink * first or (settle and sweep > 0 and not crossed):
+            if largest <= shrink * shrink * first:
                 break
+    return residual
+
+
+@jit
+def descend_lanes(G: Array, B: Array, W: Array, sweeps: int) -> float:
+    """The same sweeps as :func:`descend`, ``LANES`` rows side by side and without leaving early.
+
+    One row alone waits for each step's result before the next; side by side the waiting is hidden, but no coordinate
+    is skipped, so this is for few components.  Rows do not affect each other: neighbours do not change the result.
+    """
+    n, k = B.shape
+    g = np.empty((k, LANES), B.dtype)
+    w = np.empty((k, LANES), B.dtype)
+    step = np.empty(LANES, B.dtype)
+    inverse = np.empty(k, B.dtype)
+    for j in range(k):
+        inverse[j] = _inverse(G[j, j])
+    residual = 0.0
+    for start in range(0, n, LANES):
+        count = min(LANES, n - start)
+        g[:] = 0.0
+        w[:] = 0.0
+        for s in range(count):
+            for j in range(k):
+                g[j, s] = -B[start + s, j]
+                w[j, s] = W[start + s, j]
+        for j in range(k):
+            _add_outer(g, G[j], w[j])
+        for j in range(k):
+            for s in range(count):
+                r = min(w[j, s], g[j, s] * inverse[j])
+                residual += r * r * G[j, j]
+        for _ in range(sweeps):
+            for j in range(k):
+                gj = g[j]
+                wj = w[j]
+                f = inverse[j]
+                for s in range(LANES):
+                    step[s] = max(-gj[s] * f, -wj[s])
+                    wj[s] += step[s]
+                _add_outer(g, G[j], step)
+        for s in range(count):
+            for j in range(k):
+                W[start + s, j] = w[j, s]
     return residual

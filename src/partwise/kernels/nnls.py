@@ -17,47 +17,8 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 
 LANES = 16  # rows factored side by side: long enough to fill vector registers, small enough for the L2 cache
-SWEEP_LANES = 64  # rows swept side by side; their weights and gradients fit the L1 cache for k = 50
 EPS = 2.0**-52
 ROUNDING = 4.0 * EPS  # violations below this times (largest |b| + sum of w) are rounding error
-
-
-@jit
-def open_rows(G: Array, B: Array, W: Array, sweeps: int) -> None:
-    """Coordinate sweeps from zero, in place, ``SWEEP_LANES`` rows side by side.
-
-    One row alone waits for the result of each step before the next; side by side the waiting is hidden.  Rows do not
-    affect each other, so the result does not depend on which rows are neighbours.
-    """
-    n, k = B.shape
-    g = np.zeros((k, SWEEP_LANES))
-    w = np.zeros((k, SWEEP_LANES))
-    step = np.zeros(SWEEP_LANES)
-    for start in range(0, n, SWEEP_LANES):
-        count = min(SWEEP_LANES, n - start)
-        g[:] = 0.0
-        w[:] = 0.0
-        for s in range(count):
-            b = B[start + s]
-            for l in range(k):
-                g[l, s] = -b[l]
-        for _ in range(sweeps):
-            for j in range(k):
-                gj = g[j]
-                wj = w[j]
-                row = G[j]
-                for s in range(SWEEP_LANES):
-                    step[s] = max(-gj[s], -wj[s])
-                    wj[s] += step[s]
-                for l in range(k):
-                    gl = g[l]
-                    f = row[l]
-                    for s in range(SWEEP_LANES):
-                        gl[s] += f * step[s]
-        for s in range(count):
-            out = W[start + s]
-            for l in range(k):
-                out[l] = w[l, s]
 
 
 @jit

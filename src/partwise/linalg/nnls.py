@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.exceptions import InputError
-from partwise.kernels.coordinate import descend
-from partwise.kernels.nnls import EPS, enlarge_supports, finish, open_rows, solve_supports, verdict
+from partwise.kernels.coordinate import descend_lanes
+from partwise.kernels.nnls import EPS, enlarge_supports, finish, solve_supports, verdict
 from partwise.sources import blocks, open_source
 from partwise.sources.protocol import Block
 
@@ -216,12 +216,8 @@ def solve(
 
     ``G`` must have a unit diagonal (zero for a null component).  ``start`` is a feasible point to begin at.
     """
-    if start is None:
-        W = np.empty_like(B)
-        open_rows(G, B, W, SWEEPS)
-    else:
-        W = start.copy()
-        descend(G, B, W, SWEEPS, 0.0, True)
+    W = np.zeros_like(B) if start is None else start.copy()
+    descend_lanes(G, B, W, SWEEPS)
     solve_supports(G, B, W)
     residual = np.empty(len(B))
     g = W @ G - B
@@ -312,4 +308,3 @@ def _residual(B: Array, W: Array, g: Array) -> Array:
     residual = np.empty(len(B))
     verdict(B, W, g, residual)
     return residual
-

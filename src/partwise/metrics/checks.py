@@ -42,18 +42,12 @@ def as_components(name: str, value: Any) -> Matrix:
             raise TypeError("complex numbers")
         matrix = matrix.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{name} is not a matrix of real numbers ({error}): give one component a row."
-        ) from error
+        raise InputError(f"{name} is not a matrix of real numbers ({error}): give one component a row.") from error
     if matrix.ndim != 2 or matrix.size == 0:
-        raise InputError(
-            f"{name} has shape {matrix.shape}: give a non-empty (n_components, n_features) array."
-        )
+        raise InputError(f"{name} has shape {matrix.shape}: give a non-empty (n_components, n_features) array.")
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if bad.size:
-        raise InputError(
-            f"{name} has NaN or infinity, first in row {bad[0]}: remove or replace such components."
-        )
+        raise InputError(f"{name} has NaN or infinity, first in row {bad[0]}: remove or replace such components.")
     return matrix
 
 

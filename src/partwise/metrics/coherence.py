@@ -82,9 +82,7 @@ def topic_coherence(
     if measure not in MEASURES:
         raise InputError(f"measure={measure!r} is unknown: choose one of {', '.join(map(repr, MEASURES))}.")
     if not isinstance(top, int | np.integer) or isinstance(top, bool) or top < 2:
-        raise InputError(
-            f"top={top!r} cannot be used: give an integer of at least 2, coherence is about pairs."
-        )
+        raise InputError(f"top={top!r} cannot be used: give an integer of at least 2, coherence is about pairs.")
     present = _presence(counts)
     lists = [words[:top] for words in _top_words(topics, present.shape[1], int(top), feature_names)]
     used = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *lists]))
@@ -191,9 +189,7 @@ def _named(topic: Any, m: int, feature_names: Sequence[str] | None) -> Words:
     if feature_names is None:
         raise InputError("topics are given as names: give feature_names, the names of the columns of counts.")
     if len(feature_names) != m:
-        raise InputError(
-            f"feature_names has {len(feature_names)} entries and counts {m} columns: give one for each."
-        )
+        raise InputError(f"feature_names has {len(feature_names)} entries and counts {m} columns: give one for each.")
     column = {str(name): j for j, name in enumerate(feature_names)}
     names = list(dict.fromkeys(str(word) for word in topic))
     unknown = [name for name in names if name not in column]

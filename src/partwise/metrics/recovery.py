@@ -70,9 +70,7 @@ def total_correlation_error(components: Any, truth: Any, variant: str = "paper")
     errors = np.empty(len(T))
     for i, t in enumerate(T):
         near = np.flatnonzero(cosines[i] >= cosines[i].max() - slack)
-        errors[i] = np.linalg.norm(
-            _residuals(np.broadcast_to(t, (near.size, t.size)), C[near])[0], axis=1
-        ).min()
+        errors[i] = np.linalg.norm(_residuals(np.broadcast_to(t, (near.size, t.size)), C[near])[0], axis=1).min()
     if variant == "and4nmf":
         return float(np.sum((errors / np.linalg.norm(T, axis=1)) ** 2))
     return float(np.sum(np.ldexp(errors, exponents)))
@@ -237,9 +235,7 @@ def stability(runs: Sequence[Any]) -> float:
         raise InputError(f"runs has {len(matrices)} entries: give the components of two runs or more.")
     widths = {matrix.shape[1] for matrix in matrices}
     if len(widths) > 1:
-        raise InputError(
-            f"runs have different numbers of features {sorted(widths)}: they must be of the same data."
-        )
+        raise InputError(f"runs have different numbers of features {sorted(widths)}: they must be of the same data.")
     scaled = [scale_rows(matrix)[0] for matrix in matrices]
     pairs = [
         _assign(second, first, absolute=False)[1].sum() / max(len(first), len(second))
@@ -258,9 +254,7 @@ def _pair(components: Any, truth: Any) -> tuple[Matrix, Matrix]:
         )
     empty = np.flatnonzero(~T.any(axis=1))
     if empty.size:
-        raise InputError(
-            f"truth has only zeros in row {empty[0]}: leave such rows out, no component can match them."
-        )
+        raise InputError(f"truth has only zeros in row {empty[0]}: leave such rows out, no component can match them.")
     return C, T
 
 

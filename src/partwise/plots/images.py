@@ -170,9 +170,7 @@ def recovery_grid(
     rows = [(recovery, _as_images(recovery.name, recovery.components, image_shape)) for recovery in found]
     for recovery, stack in rows:
         if len(stack) != len(images) or len(recovery.cosines) != len(images):
-            raise InputError(
-                f"{recovery.name} must have one component and one cosine for each of {len(images)}"
-            )
+            raise InputError(f"{recovery.name} must have one component and one cosine for each of {len(images)}")
     layout = _Bands(len(images), len(rows), min(_check_columns(columns), len(images)), image_shape)
     figure, axes = canvas(layout.width, layout.height)
     _heading(axes, title, threshold, unit, layout)
@@ -293,8 +291,7 @@ def _as_images(name: str, images: Any, image_shape: tuple[int, int]) -> np.ndarr
     height, width = image_shape
     if stack.ndim != 2 or stack.shape[1] != height * width or not len(stack):
         raise InputError(
-            f"{name} must have shape (n_images, {height * width}), for images of {height} x {width}; "
-            f"got {stack.shape}"
+            f"{name} must have shape (n_images, {height * width}), for images of {height} x {width}; got {stack.shape}"
         )
     return stack.reshape(-1, height, width)
 

@@ -62,9 +62,7 @@ def make_start(
             return nndsvd_start(source, n_components, seen=seen, rng=rng, fill=init == "nndsvda")
         if init == "random":
             return random_start(source, n_components, seen=seen, rng=rng)
-        raise InputError(
-            f"init must be one of {', '.join(INITS)}, an array or a fitted estimator; got {init!r}"
-        )
+        raise InputError(f"init must be one of {', '.join(INITS)}, an array or a fitted estimator; got {init!r}")
     if hasattr(init, "fit") and not hasattr(init, "components_"):
         raise InputError(f"init: this {type(init).__name__} has no components_; fit it first")
     H = check_components(getattr(init, "components_", init), source.shape[1], name="init").copy()
@@ -84,9 +82,7 @@ def random_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.
     return np.asarray(_entry_size(seen, k) * np.abs(rng.standard_normal((k, source.shape[1]))))
 
 
-def nndsvd_start(
-    source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator, fill: bool = False
-) -> Array:
+def nndsvd_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator, fill: bool = False) -> Array:
     """NNDSVD (Boutsidis & Gallopoulos 2008): the stronger of the two signed parts of each singular pair.
 
     The left vectors are never stored: only the norms of their two parts are needed, one reduce.  ``fill``

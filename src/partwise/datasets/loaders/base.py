@@ -74,9 +74,7 @@ class Dataset:
         return f"Dataset({', '.join(parts)})"
 
 
-def locate(
-    loader: str, folder: str, names: str | tuple[str, ...], data_home: DataHome, hint: str = ""
-) -> Path:
+def locate(loader: str, folder: str, names: str | tuple[str, ...], data_home: DataHome, hint: str = "") -> Path:
     """Return the path of a data file, the first of ``names`` that exists.
 
     Parameters

@@ -74,9 +74,7 @@ def load_brca21(*, data_home: DataHome = None) -> Dataset:
     """
     types, names, table = _read_table(locate("load_brca21", "brca21", "Samples_SBS.txt", data_home))
     order = np.argsort(types)  # alphabetical, as in the COSMIC files
-    return Dataset(
-        "brca21", table.T[:, order].copy(), feature_names=[types[i] for i in order], sample_names=names
-    )
+    return Dataset("brca21", table.T[:, order].copy(), feature_names=[types[i] for i in order], sample_names=names)
 
 
 def _read_table(path: Path) -> tuple[list[str], list[str], np.ndarray]:
@@ -108,9 +106,7 @@ def load_pbmc3k(*, data_home: DataHome = None) -> Dataset:
     (2700, 13714)
     """
     counts = load_npz(locate("load_pbmc3k", "pbmc3k", "pbmc3k_counts_genes_x_cells.npz", data_home))
-    with np.load(
-        locate("load_pbmc3k", "pbmc3k", "pbmc3k_names_labels.npz", data_home), allow_pickle=False
-    ) as names:
+    with np.load(locate("load_pbmc3k", "pbmc3k", "pbmc3k_names_labels.npz", data_home), allow_pickle=False) as names:
         genes, cells, types = names["genes"].tolist(), names["cells"].tolist(), names["cell_type"]
     return Dataset("pbmc3k", csr_array(counts.T), types, feature_names=genes, sample_names=cells)
 

@@ -70,9 +70,7 @@ def load_nips(*, weighting: str = "counts", data_home: DataHome = None) -> Datas
     counts = csr_array(load_npz(locate("load_nips", "nips", "nips_1500x7605_counts.npz", data_home)))
     words = locate("load_nips", "nips", "vocab_7605.txt", data_home).read_text(encoding="utf-8").split()
     if len(words) != counts.shape[1]:
-        raise InputError(
-            f"nips/vocab_7605.txt has {len(words)} words for {counts.shape[1]} columns: get it again."
-        )
+        raise InputError(f"nips/vocab_7605.txt has {len(words)} words for {counts.shape[1]} columns: get it again.")
     return Dataset("nips", weigh(counts, weighting), feature_names=words)
 
 
@@ -103,9 +101,7 @@ def load_bbc(*, weighting: str = "counts", data_home: DataHome = None) -> Datase
     >>> load_bbc().X.shape  # doctest: +SKIP
     (2225, 9635)
     """
-    paths = {
-        end: locate("load_bbc", "bbc", f"bbc.{end}", data_home) for end in ("mtx", "terms", "classes", "docs")
-    }
+    paths = {end: locate("load_bbc", "bbc", f"bbc.{end}", data_home) for end in ("mtx", "terms", "classes", "docs")}
     counts = csr_array(mmread(paths["mtx"]).T).astype(np.int32)
     lines = paths["classes"].read_text(encoding="utf-8").splitlines()
     names = next(line for line in lines if line.startswith("%Clusters")).split()[-1].split(",")

@@ -129,9 +129,7 @@ def load_yale(size: int = 32, *, data_home: DataHome = None) -> Dataset:
     check_choice("size", size, (32, 64))
     content = loadmat(locate("load_yale", "yale", f"Yale_{size}x{size}.mat", data_home))
     X = content["fea"] if size == 32 else content["fea"].T  # the larger file has images as columns
-    return Dataset(
-        "yale", upright(X, (size, size)), content["gnd"].ravel().astype(int), image_shape=(size, size)
-    )
+    return Dataset("yale", upright(X, (size, size)), content["gnd"].ravel().astype(int), image_shape=(size, size))
 
 
 def load_olivetti(*, data_home: DataHome = None) -> Dataset:

@@ -17,9 +17,7 @@ __all__ = ["count_words", "weigh"]
 TOKEN = r"(?u)\b[^\W\d_]{2,}\b"
 
 
-def count_words(
-    texts: list[str], min_count: int = 5, stop_words: Any = "english"
-) -> tuple[csr_array, list[str]]:
+def count_words(texts: list[str], min_count: int = 5, stop_words: Any = "english") -> tuple[csr_array, list[str]]:
     """Count the words of each text.
 
     Parameters
