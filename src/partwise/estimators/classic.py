@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from partwise.algorithms.alternating import Penalty
 from partwise.algorithms.anls import anls
-from partwise.algorithms.hals import hals
+from partwise.algorithms.hals import hals, suggested_sweeps
 from partwise.algorithms.loop import Progress
 from partwise.algorithms.mu import Divergence, decode_beta_block, mu
 from partwise.estimators.base import Factorization
@@ -77,8 +77,9 @@ class HALS(_Penalised):
         Number of components; by default the smaller of the numbers of samples and features.
     init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
         Where to start.
-    sweeps : int, default=2
-        Coordinate sweeps over each factor for each pass over the data.
+    sweeps : int or "auto", default="auto"
+        Coordinate sweeps over each factor for each pass over the data; "auto" takes two where a pass costs far
+        more than a sweep, and else one.
     extrapolate : bool, default=True
         Move on along the last step (Ang & Gillis 2019); a round that raised the objective is taken back.
     l1_W, l2_W, l1_H, l2_H : float, default=0
@@ -129,7 +130,7 @@ class HALS(_Penalised):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_Penalised._parameter_constraints,
-        "sweeps": [Interval(Integral, 1, None, closed="left")],
+        "sweeps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "extrapolate": ["boolean"],
     }
 
@@ -138,7 +139,7 @@ class HALS(_Penalised):
         n_components: int | None = None,
         *,
         init: Any = "pure",
-        sweeps: int = 2,
+        sweeps: int | str = "auto",
         extrapolate: bool = True,
         l1_W: float = 0.0,
         l2_W: float = 0.0,
@@ -165,11 +166,12 @@ class HALS(_Penalised):
         self.extrapolate = extrapolate
 
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
+        automatic = suggested_sweeps(seen.stored / max(1, source.shape[0]), len(H0))
         return hals(
             source,
             H0,
             squared_norm=seen.squared_norm,
-            sweeps=self.sweeps,
+            sweeps=automatic if self.sweeps == "auto" else int(self.sweeps),
             extrapolate=self.extrapolate,
             W_penalty=self._W_penalty(),
             H_penalty=self._H_penalty(source.shape[0]),

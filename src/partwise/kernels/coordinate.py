@@ -94,7 +94,7 @@ def descend(  # noqa: C901 - the loops share what calls would have to pass
 
 
 @jit
-def descend_lanes(G: Array, B: Array, W: Array, sweeps: int) -> float:
+def descend_lanes(G: Array, B: Array, W: Array, sweeps: int) -> float:  # noqa: C901 - as above
     """The same sweeps as :func:`descend`, ``LANES`` rows side by side and without leaving early.
 
     One row alone waits for each step's result before the next; side by side the waiting is hidden, but no coordinate
