@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +50,8 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     """Run one case, or list all with who takes part."""
     options = parse()
+    # ended from outside (`timeout`, a batch system): leave by an exception, so that no contender goes on alone
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if options.case == "list":
         for case, module in CASES.items():
             loaded = importlib.import_module(module)
