@@ -23,9 +23,10 @@ from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
-SWEEPS = 4
-EXCHANGES = 2
+SWEEPS = 6
+EXCHANGES = 3
 REFINEMENTS = 8
+HARMLESS = 2e-11  # a KKT residual, relative to |b|, that needs no refinement
 # smallest eigenvalue of a Gram matrix of unit components below which its rounding matters
 ILL_CONDITIONED = 1e-6
 # relative to |x|: a KKT residual, and a possible excess of |x - wH|, that ask for a solver without squares
@@ -202,7 +203,7 @@ def _solve_block(block: Block, gram: Gram) -> tuple[Array, Array]:
         B -= gram.shift
         W, residual = solve(gram.G, B)
         if gram.ill_conditioned:
-            _refine(block, gram, B, W, residual)
+            _refine_doubtful(block, gram, B, W, residual)
         bad = ~np.isfinite(B.sum(axis=1))  # minus infinity alone would pass as a weight of zero
     W[bad] = residual[bad] = np.nan
     W /= gram.scale
@@ -236,6 +237,22 @@ def solve(
     finish(G, B, W, g, rows)
     residual[rows] = _residual(B[rows], W[rows], W[rows] @ G - B[rows])
     return W, residual
+
+
+def _refine_doubtful(block: Block, gram: Gram, B: Array, W: Array, residual: Array) -> None:
+    """Refine the rows for which rounding of the Gram matrix matters; of the others the residual gets its bound.
+
+    A solve with ``G`` leaves an error of eps (|b| + sum w) / smallest along the weakest eigenvector, which the components
+    turn into a gradient of that times sqrt(smallest).
+    """
+    sizes = np.abs(B).max(axis=1, initial=0.0)
+    bound = 4.0 * EPS * (sizes + W.sum(axis=1)) / np.sqrt(max(gram.smallest, EPS))
+    np.maximum(residual, bound, out=residual)
+    rows = np.flatnonzero(~(residual <= HARMLESS * sizes))
+    if len(rows):
+        w, left = W[rows], residual[rows]
+        _refine(block[rows], gram, B[rows], w, left)
+        W[rows], residual[rows] = w, left
 
 
 def _refine(block: Block, gram: Gram, B: Array, W: Array, residual: Array) -> None:
