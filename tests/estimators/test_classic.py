@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 
 import partwise as pw
@@ -153,3 +158,65 @@ def test_a_clone_keeps_a_frozen_start() -> None:
 def test_bad_parameters_of_hals(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=name):
         pw.HALS(3, **{name: value}).fit(X)
+
+
+def test_a_clone_keeps_a_fitted_start() -> None:
+    first = pw.HALS(3, max_iter=5, tol=0.0).fit(X)
+    model = clone(pw.HALS(init=first, max_iter=2, tol=0.0))
+    assert model.fit(X).components_.shape == (3, X.shape[1])  # and the number of components is that of the start
+
+
+def test_ctrl_c_in_the_last_pass_keeps_the_components(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    model = pw.HALS(3, max_iter=2, tol=0.0)
+    monkeypatch.setattr(model, "_decode", interrupt)
+    with pytest.warns(RuntimeWarning, match="components are kept"):
+        model.fit(X)
+    assert model.components_.shape == (3, X.shape[1])
+    assert np.isnan(model.reconstruction_error_)
+    with pytest.warns(RuntimeWarning, match="components are kept"), pytest.raises(KeyboardInterrupt):
+        model.fit_transform(X)
+
+
+def test_a_warning_as_an_error_does_not_lose_the_fit() -> None:
+    model = pw.HALS(3, max_iter=2)
+    with pytest.raises(ConvergenceWarning):  # pytest makes warnings errors
+        model.fit(X)
+    assert model.n_iter_ == 2
+
+
+@pytest.mark.parametrize("beta", [np.nan, np.inf])
+def test_divergences_that_are_no_number(beta: float) -> None:
+    with pytest.raises(ValueError, match="beta_loss"):
+        few(pw.MU, beta_loss=beta).fit(X)
+
+
+def test_names_of_a_folder_of_tables(tmp_path: Path) -> None:
+    for order, folder in ((1, tmp_path / "a"), (-1, tmp_path / "b")):
+        folder.mkdir()
+        names = [f"c{j}" for j in range(X.shape[1])][::order]
+        pl.DataFrame(X[:, ::order], schema=names).write_parquet(folder / "part.parquet")
+    model = pw.HALS(3, max_iter=2, tol=0.0).fit(tmp_path / "a")
+    assert list(model.feature_names_in_[:2]) == ["c0", "c1"]
+    with pytest.raises(InputError, match=r"X names column 0 'c\d+', but HALS was fitted with 'c0' there"):
+        model.transform(tmp_path / "b")
+
+
+def test_masked_arrays_are_refused() -> None:
+    with pytest.raises(InputError, match="masked"):
+        pw.HALS(2).fit(np.ma.masked_less(X, np.median(X)))
+
+
+def test_one_delayed_block_and_a_dask_table() -> None:
+    expected = few(pw.HALS).fit(X).components_
+    np.testing.assert_allclose(few(pw.HALS).fit(dask.delayed(np.asarray)(X)).components_, expected, rtol=1e-10)
+    dd = pytest.importorskip("dask.dataframe")
+    table = dd.from_pandas(pd.DataFrame(X), npartitions=2)
+    np.testing.assert_allclose(few(pw.HALS).fit(table).components_, expected, rtol=1e-10)
+
+
+def test_tiny_samples_can_be_transformed() -> None:
+    model = pw.HALS(3, max_iter=5, tol=0.0).fit(X.astype(np.float32))
+    assert np.isfinite(model.transform(np.full((1, X.shape[1]), 1e-25, np.float32))).all()

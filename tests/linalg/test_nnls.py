@@ -226,7 +226,8 @@ def test_a_failure_of_the_last_resort_shows_in_the_certificate(monkeypatch: pyte
     W, certificate = certified(H, X)
     assert np.isfinite(W).all()
     assert certificate.largest > 1e-8
-    np.testing.assert_allclose(certificate.kkt, true_kkt(H, X, W), rtol=1e-3, atol=1e-7)
+    # weights are 1e8 |x|, so the residual itself is known to 1e-8 |x|
+    assert (certificate.kkt >= 0.99 * true_kkt(H, X, W) - 1e-7).all()
 
 
 # --- shapes and scales --------------------------------------------------------------------------------------
@@ -347,7 +348,9 @@ def test_float32_data_with_dependent_components_need_no_last_resort(
     rng = np.random.default_rng(1)
     H, X = make(rng, 8, 11), rng.random((50, 11)).astype(np.float32)
     W, certificate = certified(H, X)
-    assert certificate.largest < 1e-10
+    assert certificate.largest < 1e-6
+    # of the weights as they are, rounded to single precision
+    assert (certificate.kkt >= 0.99 * true_kkt(H, X.astype(float), W.astype(float))).all()
     np.testing.assert_allclose(misfit(H, X, W), misfit(H, X, scipy_loop(H, X.astype(float))), rtol=1e-3)
 
 
@@ -497,3 +500,13 @@ def test_no_penalty_at_any_scale(scale: float) -> None:
     assert np.isfinite(gram.G).all()
     assert not gram.shift.any()
     assert not gram.ridge.any()
+
+
+@pytest.mark.parametrize(("h", "x"), [(1e-200, 1e150), (1e-310, 1.0), (1e200, 1e-150)])
+def test_weights_outside_the_range_of_the_type_are_refused(h: float, x: float) -> None:
+    with pytest.raises(InputError, match="row 0, or its weights leave the range of float64"):
+        nnls(np.eye(3) * h, np.full((2, 3), x))
+
+
+def test_sparse_components() -> None:
+    np.testing.assert_array_equal(nnls(sp.csr_array(H), X), nnls(H, X))

@@ -13,8 +13,7 @@ from sklearn.frozen import FrozenEstimator
 import partwise as pw
 from partwise.exceptions import DegenerateDataWarning, InputError
 from partwise.sources import inspect, open_source
-from partwise.starts import make_start
-from partwise.starts.making import INITS, perturbed
+from partwise.starts import INITS, make_start, perturbed
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 

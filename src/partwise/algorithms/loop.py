@@ -35,8 +35,8 @@ class Progress:
     details : dict
         Further columns for the history.
     certified : bool
-        Whether ``kkt`` is exact for an iterate, not an estimate at an extrapolated point; only then it can
-        stop a run.
+        Whether ``kkt`` was measured at an iterate (the one this iteration began with) and not at an
+        extrapolated point; only then it can stop a run.
     """
 
     components: Array
@@ -49,13 +49,13 @@ class Progress:
 
 
 class History(Mapping[str, Array]):
-    """A table with one row an iteration: column name -> array; ``to_native`` makes a data frame of it.
+    """A table with one row an iteration, as a mapping of column names to arrays; ``to_native`` makes a data frame.
 
     Examples
     --------
-    >>> history = History({"n_iter": [1, 2], "objective": [4.0, 1.0]})
-    >>> history["objective"][-1], len(history)
-    (np.float64(1.0), 2)
+    >>> history = History({"n_iter": [0, 1, 2], "objective": [9.0, 4.0, 1.0]})
+    >>> history["objective"][-1], list(history), history.n_rows
+    (np.float64(1.0), ['n_iter', 'objective'], 3)
     """
 
     def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:

@@ -121,7 +121,7 @@ def _beta_iterations(
         denominator = denominator + H_penalty.l1 + H_penalty.l2 * H
         residual_H, mass_H = _natural_mass(H, numerator, denominator, H.mean(axis=0))
         H = _multiply(H, numerator, denominator, divergence.exponent(H_penalty))
-        kkt = max(residual_W / mass_W if mass_W > 0 else 0.0, residual_H / mass_H if mass_H > 0 else 0.0)
+        kkt = max(0.0 if mass == 0.0 else r / mass for r, mass in ((residual_W, mass_W), (residual_H, mass_H)))
         yield progress(kkt)
 
 

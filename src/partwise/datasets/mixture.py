@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from partwise.datasets.checks import RandomState, as_generator, check_real
 
@@ -69,36 +70,57 @@ class Mixture:
     def warm_start(self, level: float = 0.05, random_state: RandomState = None) -> np.ndarray:
         """Return the start of the papers' experiments: the truth, each part mixed with all others.
 
-        The papers start at A*(I + U), U uniform on [-level, level) [1]_; with components as rows
-        that is ``(I + U).T @ components``. It needs the truth: use it to study an algorithm, not data.
+                The papers start at A*(I + U), U uniform on [-level, level) [1]_; with components as rows
+                that is ``(I + U).T @ components``. It needs the truth: use it to study an algorithm, not data.
 
-        Parameters
-        ----------
-        level : float, default=0.05
-            Half the width of the uniform distribution.
-        random_state : None, int, numpy.random.Generator or numpy.random.RandomState
-            Makes the start reproducible.
+                Parameters
+                ----------
+                level : float, default=0.05
+                    Half the width of the uniform distribution.
+                random_state : None, int, numpy.random.Generator or numpy.random.RandomState
+                    Makes the start reproducible.
 
-        Returns
-        -------
-        ndarray of shape (n_components, n_features)
-            The perturbed components; they can have negative entries.
+                Returns
+                -------
+                ndarray of shape (n_components, n_features)
+                    The perturbed components; they can have negative entries.
 
-        References
-        ----------
-        .. [1] Y. Li, Y. Liang, "Provable Alternating Gradient Descent for Non-negative Matrix
-           Factorization with Strong Correlations", ICML 2017, Section 7, "Initialization".
+                References
+                ----------
+                .. [1] Y. Li, Y. Liang, "Provable Alternating Gradient Descent for Non-negative Matrix
+                   Factorization with Strong Correlations", ICML 2017, Section 7, "Initialization".
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from partwise.datasets import make_laurberg
-        >>> mixture = make_laurberg(0.1)
-        >>> bool(np.array_equal(mixture.warm_start(0.0), mixture.components))
-        True
+                Examples
+                --------
+                >>> import numpy as np
+        from numpy.typing import ArrayLike
+                >>> from partwise.datasets import make_laurberg
+                >>> mixture = make_laurberg(0.1)
+                >>> bool(np.array_equal(mixture.warm_start(0.0), mixture.components))
+                True
         """
-        level = check_real("level", level)
-        k = self.components.shape[0]
-        U = as_generator(random_state).uniform(-level, level, size=(k, k))
-        result: np.ndarray = (np.eye(k) + U).T @ self.components
-        return result
+        return perturbed(self.components, level, random_state=random_state)
+
+
+def perturbed(truth: ArrayLike, level: float = 0.05, *, random_state: RandomState = None) -> np.ndarray:
+    """Mix each true component with all others, ``(I + U).T @ truth``: see :meth:`Mixture.warm_start`.
+
+    Parameters
+    ----------
+    truth : array-like of shape (n_components, n_features)
+        The true components.
+    level : float, default=0.05
+        U is uniform on [-level, level).
+    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
+        Makes the start reproducible.
+
+    Returns
+    -------
+    ndarray of shape (n_components, n_features)
+        The perturbed components; they can have negative entries.
+    """
+    H = np.asarray(truth, float)
+    level = check_real("level", level)
+    U = as_generator(random_state).uniform(-level, level, size=(len(H), len(H)))
+    result: np.ndarray = (np.eye(len(H)) + U).T @ H
+    return result

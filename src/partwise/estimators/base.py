@@ -5,17 +5,18 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _clone_parametrized
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from partwise.algorithms.loop import Progress, run
+from partwise.algorithms.loop import Progress, Result, run
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.metrics import total_correlation_error
@@ -79,6 +80,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Non-negative weights.
         """
         source, W = self._fit(X, truth)
+        if W is None:
+            raise KeyboardInterrupt
         return source.deliver(W)
 
     def transform(self, X: Any) -> Any:
@@ -96,7 +99,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         source = self._open(X, reset=False)
-        self._check_data(inspect(source))
+        # weights are computed sample by sample at any scale, so nothing is squared that could overflow
+        self._check_data(inspect(source), squares=False)
         return source.deliver(self._decode(source))
 
     def inverse_transform(self, X: Any) -> Any:
@@ -118,6 +122,13 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise InputError(f"X must have shape (n_samples, {len(self.components_)}), got {tuple(W.shape)}")
         return W @ self.components_
 
+    def __sklearn_clone__(self) -> Factorization:
+        """A clone is not fitted, but a fitted estimator to start from is part of the parameters and stays fitted."""
+        cloned: Factorization = _clone_parametrized(self)
+        if hasattr(self.init, "components_"):
+            cloned.init = deepcopy(self.init)
+        return cloned
+
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
@@ -133,9 +144,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
         """The algorithm on this data from this start."""
 
-    def _check_data(self, seen: Inspection) -> None:
+    def _check_data(self, seen: Inspection, *, squares: bool = True) -> None:
         """Refuse what the method cannot use, in ``fit`` and in ``transform``."""
-        seen.check(allow_negative=self._allow_negative)
+        seen.check(allow_negative=self._allow_negative, squares=squares)
 
     def _decoder(self, dtype: Any) -> Any:
         """Block function that gives the weights of a block of rows."""
@@ -145,16 +156,40 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return source.map_rows(self._decoder(source.dtype), width=len(self.components_))
 
     def _fit(self, X: Any, truth: Any) -> tuple[RowSource, Any]:
-        """Fit, or leave everything as it was."""
+        """Fit, or leave everything as it was; the weights are None if Ctrl-C came while they were computed."""
         before = dict(vars(self))
         try:
-            return self._fit_or_fail(X, truth)
+            source, result = self._run(X, truth)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+        self.components_ = result.components
+        self.n_components_ = len(result.components)
+        self.n_iter_, self.converged_ = result.n_iter, result.converged
+        self.stop_reason_, self.history_, self.kkt_ = result.stop_reason, result.history, result.kkt
+        self.reconstruction_error_ = np.nan
+        W = None
+        try:
+            W = self._decode(source)
+            squared, norm = squared_residual(source, W, np.ascontiguousarray(self.components_.T))
+            self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
+        except KeyboardInterrupt:
+            warnings.warn(
+                "interrupted while the weights were computed; the components are kept, reconstruction_error_ is NaN",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        if result.stop_reason.startswith("max_iter") and self.tol > 0.0:
+            warnings.warn(
+                f"{type(self).__name__} stopped at max_iter={self.max_iter} with a KKT residual of "
+                f"{result.kkt:.3g} > tol={self.tol:g}; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return source, W
 
-    def _fit_or_fail(self, X: Any, truth: Any) -> tuple[RowSource, Any]:
+    def _run(self, X: Any, truth: Any) -> tuple[RowSource, Result]:
         self._validate_params()
         source = self._open(X, reset=True)
         seen = inspect(source)
@@ -174,45 +209,47 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             callbacks=self.callbacks,
             error=error,
         )
-        self.components_ = result.components
-        self.n_components_ = len(result.components)
-        self.n_iter_, self.converged_ = result.n_iter, result.converged
-        self.stop_reason_, self.history_, self.kkt_ = result.stop_reason, result.history, result.kkt
-        W = self._decode(source)
-        squared, norm = squared_residual(source, W, np.ascontiguousarray(self.components_.T))
-        self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
-        if result.stop_reason.startswith("max_iter") and self.tol > 0.0:
-            warnings.warn(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} with a KKT residual of "
-                f"{result.kkt:.3g} > tol={self.tol:g}; raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return source, W
+        return source, result
 
     def _open(self, X: Any, *, reset: bool) -> RowSource:
         if brings_own_rows(X):
             source = open_source(X)
             if min(source.shape) == 0:
                 raise InputError(f"X is empty: shape {source.shape}")
-            if reset:
-                self.n_features_in_ = source.shape[1]
-                if hasattr(self, "feature_names_in_"):
-                    del self.feature_names_in_
-            elif source.shape[1] != self.n_features_in_:
-                raise InputError(
-                    f"X has {source.shape[1]} features, but {type(self).__name__} is expecting "
-                    f"{self.n_features_in_} features as input"
-                )
+            self._check_features(source.shape[1], getattr(source, "feature_names", None), reset=reset)
             return source
+        if np.ma.is_masked(X):
+            raise InputError(
+                "X is a masked array with masked entries; missing values are not supported, fill them first"
+            )
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
         )
         return open_source(checked)
 
+    def _check_features(self, count: int, names: Any, *, reset: bool) -> None:
+        """What scikit-learn's validation does for tables, for sources: remember or compare number and names."""
+        if reset:
+            self.n_features_in_ = count
+            self.__dict__.pop("feature_names_in_", None)
+            if names is not None:
+                self.feature_names_in_ = np.array(names, dtype=object)
+            return
+        name = type(self).__name__
+        if count != self.n_features_in_:
+            raise InputError(f"X has {count} features, but {name} is expecting {self.n_features_in_} features as input")
+        fitted = self.__dict__.get("feature_names_in_")
+        if names is not None and fitted is not None:
+            other = [i for i in range(count) if names[i] != fitted[i]]
+            if other:
+                i = other[0]
+                raise InputError(f"X names column {i} {names[i]!r}, but {name} was fitted with {fitted[i]!r} there")
+
     def _check_n_components(self, shape: tuple[int, int]) -> int:
         largest = min(shape)
-        k = largest if self.n_components is None else int(self.n_components)
+        given = None if isinstance(self.init, str) else getattr(self.init, "components_", self.init)
+        default = largest if given is None or not np.ndim(given) else len(given)
+        k = default if self.n_components is None else int(self.n_components)
         if k > largest:
             raise InputError(
                 f"n_components={k} must lie in 1..{largest}, the smaller of n_samples={shape[0]} and "

@@ -74,7 +74,7 @@ class HALS(_Penalised):
     Parameters
     ----------
     n_components : int, optional
-        Number of components; by default the smaller of the numbers of samples and features.
+        Number of components, at most the smaller of the numbers of samples and features, which is the default.
     init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
         Where to start.
     sweeps : int or "auto", default="auto"
@@ -83,9 +83,10 @@ class HALS(_Penalised):
     extrapolate : bool, default=True
         Move on along the last step (Ang & Gillis 2019); a round that raised the objective is taken back.
     l1_W, l2_W, l1_H, l2_H : float, default=0
-        Penalties; their meaning depends neither on the number of samples nor of features.
+        Penalties; their meaning depends neither on the number of samples nor of features. Penalise both factors or
+        none: with one alone the other grows without bound while the penalty vanishes.
     max_iter : int, default=1000
-        Largest number of passes.
+        Largest number of iterations, each a pass over the data.
     tol : float, default=1e-5
         Stop when the residual of the optimality conditions of both factors, relative to ``|X|``, is this
         small.
@@ -109,7 +110,7 @@ class HALS(_Penalised):
     stop_reason_ : str
         Why it stopped.
     kkt_ : float
-        The last residual of the optimality conditions.
+        Residual of the optimality conditions in the last iteration.
     n_components_ : int
         Number of components.
     n_features_in_ : int
@@ -187,13 +188,14 @@ class ANLS(_Penalised):
     Parameters
     ----------
     n_components : int, optional
-        Number of components; by default the smaller of the numbers of samples and features.
+        Number of components, at most the smaller of the numbers of samples and features, which is the default.
     init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
         Where to start.
     l1_W, l2_W, l1_H, l2_H : float, default=0
-        Penalties; their meaning depends neither on the number of samples nor of features.
+        Penalties; their meaning depends neither on the number of samples nor of features. Penalise both factors or
+        none: with one alone the other grows without bound while the penalty vanishes.
     max_iter : int, default=1000
-        Largest number of passes.
+        Largest number of iterations, each a pass over the data.
     tol : float, default=1e-5
         Stop when the residual of the optimality conditions of both factors, relative to ``|X|``, is this
         small.
@@ -217,7 +219,7 @@ class ANLS(_Penalised):
     stop_reason_ : str
         Why it stopped.
     kkt_ : float
-        The last residual of the optimality conditions.
+        Residual of the optimality conditions in the last iteration.
     n_components_ : int
         Number of components.
     n_features_in_ : int
@@ -254,15 +256,16 @@ class MU(_Penalised):
     Parameters
     ----------
     n_components : int, optional
-        Number of components; by default the smaller of the numbers of samples and features.
+        Number of components, at most the smaller of the numbers of samples and features, which is the default.
     init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
         Where to start. Zeros could never be left, so they are lifted to a small positive value.
     beta_loss : float or {"frobenius", "kullback-leibler", "itakura-saito"}, default="frobenius"
         The divergence; the names stand for 2, 1 and 0. For 0 and below the data must be positive.
     l1_W, l2_W, l1_H, l2_H : float, default=0
-        Penalties; their meaning depends neither on the number of samples nor of features.
+        Penalties; their meaning depends neither on the number of samples nor of features. Penalise both factors or
+        none: with one alone the other grows without bound while the penalty vanishes.
     max_iter : int, default=1000
-        Largest number of passes.
+        Largest number of iterations, each a pass over the data.
     tol : float, default=1e-5
         Stop when the residual of the optimality conditions of both factors, relative to the data, is this
         small.
@@ -286,7 +289,7 @@ class MU(_Penalised):
     stop_reason_ : str
         Why it stopped.
     kkt_ : float
-        The last residual of the optimality conditions.
+        Residual of the optimality conditions in the last iteration.
     n_components_ : int
         Number of components.
     n_features_in_ : int
@@ -308,7 +311,7 @@ class MU(_Penalised):
     _NAMES: ClassVar[dict[str, float]] = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_Penalised._parameter_constraints,
-        "beta_loss": [StrOptions(set(_NAMES)), Real],
+        "beta_loss": [StrOptions(set(_NAMES)), Interval(Real, None, None, closed="neither")],
     }
 
     def __init__(
@@ -342,10 +345,12 @@ class MU(_Penalised):
 
     @property
     def _beta(self) -> float:
-        return float(self._NAMES[self.beta_loss] if isinstance(self.beta_loss, str) else self.beta_loss)
+        beta = float(self._NAMES[self.beta_loss] if isinstance(self.beta_loss, str) else self.beta_loss)
+        # near 0 and 1 the general formula divides rounding errors by beta (beta - 1); the limit is nearer the truth
+        return float(round(beta)) if abs(beta - round(beta)) < 1e-6 else beta
 
-    def _check_data(self, seen: Inspection) -> None:
-        super()._check_data(seen)
+    def _check_data(self, seen: Inspection, *, squares: bool = True) -> None:
+        super()._check_data(seen, squares=squares)
         zeros = seen.shape[0] * seen.shape[1] - seen.nonzero
         if self._beta <= 0.0 and zeros:
             raise InputError(

@@ -315,8 +315,9 @@ def _finish_row(  # noqa: C901 - one loop, as in the book
     L: Array,
     z: Array,
     g: Array,
+    scratch: Array,
     banned: Index,
-) -> bool:
+) -> None:
     k = w.shape[0]
     p = 0
     for j in range(k):
@@ -327,7 +328,6 @@ def _finish_row(  # noqa: C901 - one loop, as in the book
             p += 1
     start = 0
     entered = -1
-    scratch = np.empty(k)
     for _ in range(20 * k + 20):
         q = _factor(G, P, p, start, L)
         if q < p:
@@ -347,7 +347,7 @@ def _finish_row(  # noqa: C901 - one loop, as in the book
             for j in range(p):
                 z[j] -= w[P[j]]
             p, start = _move(w, P, p, z, 1.0)
-            # An entering index that cannot rise was rounding error; do not try it again from here.
+            # An entering index that cannot rise was rounding error; do not try it again in this row.
             if entered >= 0 and w[entered] == 0.0:
                 banned[entered] = 1
             entered = -1
@@ -364,11 +364,10 @@ def _finish_row(  # noqa: C901 - one loop, as in the book
                 worst = g[j]
                 entered = j
         if entered < 0:
-            return True
+            return
         P[p] = entered
         start = p
         p += 1
-    return False
 
 
 @jit
@@ -404,6 +403,7 @@ def finish(G: Array, B: Array, W: Array, g: Array, rows: Index) -> None:
     P = np.empty(k + 1, np.int64)
     z = np.empty(k + 1)
     w0 = np.empty(k)
+    gradient = np.empty(k)
     scratch = np.empty(k)
     banned = np.empty(k, np.int64)
     for t in range(rows.shape[0]):
@@ -411,4 +411,4 @@ def finish(G: Array, B: Array, W: Array, g: Array, rows: Index) -> None:
         size = 0.0
         for j in range(k):
             size = max(size, abs(B[i, j]))
-        _finish_row(G, g[i], size, W[i], w0, P, L, z, scratch, banned)
+        _finish_row(G, g[i], size, W[i], w0, P, L, z, gradient, scratch, banned)

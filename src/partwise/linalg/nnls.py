@@ -147,7 +147,7 @@ def nnls(H: npt.ArrayLike, X: Any, *, return_certificate: bool = False) -> Array
     bad = np.flatnonzero(~np.isfinite(kkt))
     if len(bad):
         raise InputError(
-            f"X contains NaN or infinity in row {bad[0]}, or its product with H overflows there "
+            f"X contains NaN or infinity in row {bad[0]}, or its weights leave the range of {source.dtype} "
             f"({len(bad)} row(s) in all); remove or rescale them first"
         )
     W = np.asarray(W)
@@ -157,7 +157,7 @@ def nnls(H: npt.ArrayLike, X: Any, *, return_certificate: bool = False) -> Array
 def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.NDArray[np.float64]:
     """Components as a finite float64 matrix with the right number of columns."""
     try:
-        given = np.asarray(H)
+        given = np.asarray(H.toarray() if hasattr(H, "toarray") else H)
         if given.dtype.kind not in "fiubO":
             raise TypeError(f"got dtype {given.dtype}")
         matrix = np.asarray(given, np.float64)
@@ -184,10 +184,19 @@ def decode_block(block: Block, gram: Gram) -> Array:
 def certified_block(block: Block, gram: Gram, certify: bool = True) -> tuple[Array, Array]:
     """Exact weights of one block of rows and, with ``certify``, their KKT residuals relative to ``|x|``."""
     W, residual = _solve_block(block, gram)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        kept = W.astype(block.dtype, copy=False)
+        scaled = kept * gram.scale
+        # of the weights as they are returned: rounded to the data's type, and with the rounding of x - wH itself
+        if certify and kept is not W:
+            residual = _residual(scaled, scaled, _true_gradient(block, gram, scaled)[0])
+        residual = np.maximum(residual, 0.5 * EPS * scaled.sum(axis=1))
+    # weights that all left the range of the type, above or below
+    residual[~np.isfinite(kept).all(axis=1) | (W.any(axis=1) & ~kept.any(axis=1))] = np.nan
     if certify:
         norms = blocks.norms(block)
         np.divide(residual, norms, out=residual, where=norms > 0.0)
-    return W, residual
+    return kept, residual
 
 
 def _join(a: Array, b: Array) -> Array:
@@ -206,7 +215,10 @@ def _solve_block(block: Block, gram: Gram) -> tuple[Array, Array]:
             _refine_doubtful(block, gram, B, W, residual)
         bad = ~np.isfinite(B.sum(axis=1))  # minus infinity alone would pass as a weight of zero
     W[bad] = residual[bad] = np.nan
-    W /= gram.scale
+    some = W.any(axis=1)
+    with np.errstate(over="ignore", under="ignore"):
+        W /= gram.scale
+    residual[some & ~W.any(axis=1)] = np.nan
     return W, residual
 
 
@@ -242,8 +254,8 @@ def solve(
 def _refine_doubtful(block: Block, gram: Gram, B: Array, W: Array, residual: Array) -> None:
     """Refine the rows for which rounding of the Gram matrix matters; of the others the residual gets its bound.
 
-    A solve with ``G`` leaves an error of eps (|b| + sum w) / smallest along the weakest eigenvector, which the components
-    turn into a gradient of that times sqrt(smallest).
+    A solve with ``G`` leaves an error of eps (|b| + sum w) / smallest along the weakest eigenvector, which the
+    components turn into a gradient of that times sqrt(smallest).
     """
     sizes = np.abs(B).max(axis=1, initial=0.0)
     bound = 4.0 * EPS * (sizes + W.sum(axis=1)) / np.sqrt(max(gram.smallest, EPS))
@@ -316,7 +328,8 @@ def _solve_by_qr(
             continue
     g, new_misfit = _true_gradient(block[rows], gram, w)
     left = _residual(B[rows], w, g)
-    better = (left < residual[rows]) | (new_misfit < misfit[rows])
+    # a smaller misfit counts only where it is more than rounding
+    better = (left < residual[rows]) | (new_misfit < misfit[rows] * (1.0 - 1e-12))
     W[rows[better]] = w[better]
     residual[rows[better]] = left[better]
 

@@ -52,7 +52,9 @@ def truncated_svd(
     """
     n, m = source.shape
     width = min(k + oversample, n, m)
-    Q = np.linalg.qr(rng.standard_normal((m, width)))[0]
+    # for few features X'X itself is cheaper than a search for its leading part, and exact
+    few = m <= 8 * width
+    Q = np.eye(m) if few else np.linalg.qr(rng.standard_normal((m, width)))[0]
     values = np.zeros(k)
     for _ in range(max_passes):
         Z = source.reduce(partial(_gram_block, Q=np.ascontiguousarray(Q, source.dtype))).astype(np.float64)
@@ -61,9 +63,9 @@ def truncated_svd(
         order = np.argsort(eigenvalues)[::-1][:k]
         new = np.sqrt(np.maximum(eigenvalues[order], 0.0))
         vectors = (Q @ U[:, order]).T
-        settled = np.abs(new - values).max(initial=0.0) <= tol * new.max(initial=0.0)
+        settled = np.all(np.abs(new - values) <= np.maximum(tol * new, 1e-12 * new.max(initial=0.0)))
         values = new
-        if settled:
+        if few or settled:
             break
         Q = np.linalg.qr(Z)[0]
     strongest = vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -24,6 +25,11 @@ from partwise.sources.protocol import Block
 
 SUFFIXES = (".npy", ".npz", ".parquet")
 _KEPT_PARTS = 4  # parts kept in memory: one for each thread of a pass and its neighbours
+
+
+# numpy parses the headers of files with Python's own parser, which in some versions fails when threads use it at once
+# ("AST constructor recursion depth mismatch")
+_PARSING = threading.RLock()
 
 
 class MemmapSource(BlockedSource):
@@ -79,6 +85,7 @@ class FolderSource(BlockedSource):
                     f"every part of {self.folder} must have the same columns and format: "
                     f"{first.path.name} has {first.describe()}, {part.path.name} has {part.describe()}"
                 )
+        self.feature_names = getattr(first, "columns", None)  # parquet parts name their columns
         self.dtype = np.result_type(*(float_type(part.dtype) for part in self.parts))
         self.shape = (sum(part.shape[0] for part in self.parts), first.shape[1])
         self.bounds, self._home = self._cut(block_rows)
@@ -170,7 +177,7 @@ class _NpzPart(_Part):
     def _reading(self) -> Iterator[Any]:
         try:
             # opened here: numpy leaves a file that is not a zip archive open
-            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            with _PARSING, self.path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 yield archive
         except (OSError, ValueError, LookupError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             raise InputError(f"{self.path}: not a readable .npz file ({error})") from error
@@ -224,7 +231,8 @@ def _natural(name: str) -> tuple[list[str | int], str]:
 
 def _open_npy(path: Path) -> npt.NDArray[Any]:
     try:
-        return open_memmap(path, mode="r")
+        with _PARSING:
+            return open_memmap(path, mode="r")
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{path}: not a readable .npy file ({error})") from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +12,7 @@ import dask.array
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from dask.delayed import Delayed
 
 from partwise.exceptions import InputError
 from partwise.sources import blocks
@@ -50,7 +51,7 @@ class DaskSource:
 
     Parameters
     ----------
-    X : dask.array.Array or list of dask.delayed.Delayed
+    X : dask.array.Array, Dask data frame, or one or a list of dask.delayed.Delayed
         The data. Chunks along features are merged. Delayed blocks hold ndarrays or sparse matrices.
     shapes : list of (int, int), optional
         The shapes of delayed blocks; computed if not given.
@@ -72,6 +73,10 @@ class DaskSource:
         persist: bool = True,
     ) -> None:
         self._scheduler = {} if scheduler is None else {"scheduler": scheduler}
+        if isinstance(X, Delayed):
+            X = [X]
+        elif hasattr(X, "to_dask_array"):  # a Dask data frame
+            X = X.to_dask_array(lengths=True)
         parts, given = X, dtype
         if isinstance(X, da.Array):
             parts, shapes, given = _array_blocks(X)
@@ -160,6 +165,9 @@ class DaskSource:
 
 @contextmanager
 def _one_pass() -> Iterator[None]:
+    with suppress(ImportError):
+        # before the setting below: its own settings, if loaded while that lasts, would be taken away with it
+        import distributed  # noqa: F401
     # components are part of the graph: nothing to warn the user of until they are very large
     quiet = {"distributed.admin.large-graph-warning-threshold": "1 GiB"}
     with single_blas_thread(), dask_.config.set(quiet):

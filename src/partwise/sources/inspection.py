@@ -45,7 +45,7 @@ class Inspection:
         """Mean entry, zeros counted."""
         return self.total / max(1, self.shape[0] * self.shape[1])
 
-    def check(self, *, allow_negative: bool, name: str = "X") -> None:
+    def check(self, *, allow_negative: bool, name: str = "X", squares: bool = True) -> None:
         """Raise an error for what no method can use, and for negative entries where they are forbidden."""
         if self.n_bad and self.first_bad is not None:
             row, column = self.first_bad
@@ -64,7 +64,7 @@ class Inspection:
         limits = np.finfo(self.dtype)
         # sums of squares of this size, with some room for products of factors
         square = float(np.longdouble(self.largest) ** 2 * max(self.shape))
-        if self.largest and not 1e3 * float(limits.tiny) < square < 1e-3 * float(limits.max):
+        if squares and self.largest and not 1e3 * float(limits.tiny) < square < 1e-3 * float(limits.max):
             raise InputError(
                 f"{name} has entries up to {self.largest:.3g}, whose squares leave the range of {self.dtype}; multiply "
                 f"{name} by a constant first (components and errors only change by that factor)"
@@ -79,8 +79,10 @@ class Inspection:
             shown = self.zero_columns[:SHOWN]
             found.append(f"{len(self.zero_columns)} all-zero column(s): {_listed(shown, len(self.zero_columns))}")
         if found:
-            message = f"{name} has {' and '.join(found)}; their weights and entries of the components will be zero"
-            warnings.warn(message, DegenerateDataWarning, stacklevel=3)
+            follows = (
+                "their weights and entries of the components will be zero" if self.largest else "any components fit"
+            )
+            warnings.warn(f"{name} has {' and '.join(found)}; {follows}", DegenerateDataWarning, stacklevel=3)
 
 
 def inspect(source: RowSource) -> Inspection:

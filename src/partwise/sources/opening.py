@@ -41,10 +41,10 @@ def open_source(X: Any, *, block_rows: int | None = None, **options: Any) -> Row
     >>> source.shape, source.bounds
     ((6, 3), [(0, 2), (2, 4), (4, 6)])
     """
+    if _is_dask(X):  # first: a delayed object claims to have every attribute
+        return _open_dask(X, block_rows, options)
     if isinstance(X, RowSource):
         return X
-    if _is_dask(X):
-        return _open_dask(X, block_rows, options)
     if options:
         raise InputError(f"{', '.join(options)}: only Dask collections take this, got {type(X).__name__}")
     if isinstance(X, (str, Path)):

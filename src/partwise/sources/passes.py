@@ -51,6 +51,16 @@ class _Limit:
     limiter: Any = None
 
 
+def _forget_passes() -> None:
+    """In a forked child the parent's passes are not running and its lock may be held for ever."""
+    _Limit.lock = threading.Lock()
+    _Limit.holders = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_passes)
+
+
 @contextmanager
 def single_blas_thread() -> Iterator[None]:
     """One BLAS thread while any such context lasts, in whichever thread: BLAS has one setting a process."""

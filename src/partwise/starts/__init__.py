@@ -1,5 +1,6 @@
 """Where an iteration begins."""
 
-from partwise.starts.making import INITS, make_start, nndsvd_start, perturbed, pure_start, random_start
+from partwise.datasets.mixture import perturbed
+from partwise.starts.making import INITS, make_start, nndsvd_start, pure_start, random_start
 
 __all__ = ["INITS", "make_start", "nndsvd_start", "perturbed", "pure_start", "random_start"]

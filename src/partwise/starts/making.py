@@ -133,28 +133,6 @@ def pure_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Ge
     return H
 
 
-def perturbed(truth: npt.ArrayLike, level: float = 0.05, *, random_state: int | None = None) -> Array:
-    """The papers' warm start ``A* (I + U)``, U uniform in [-level, level): knows the truth, is for the lab.
-
-    Parameters
-    ----------
-    truth : array-like of shape (n_components, n_features)
-        The true components.
-    level : float
-        Half-width of the uniform distribution; 0.05 in Li & Liang (2017), section 7.
-    random_state : int, optional
-        Seed.
-
-    Returns
-    -------
-    ndarray of shape (n_components, n_features)
-        ``(I + U)' truth``.
-    """
-    H = np.asarray(truth, float)
-    U = np.random.default_rng(random_state).uniform(-level, level, (len(H), len(H)))
-    return np.asarray(H + U.T @ H)
-
-
 def _entry_size(seen: Inspection, k: int) -> float:
     """Typical entry of components whose weights are alike; any positive number for data without size."""
     return float(np.sqrt((abs(seen.mean) or 1.0) / k))
