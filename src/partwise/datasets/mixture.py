@@ -93,7 +93,6 @@ class Mixture:
                 Examples
                 --------
                 >>> import numpy as np
-        from numpy.typing import ArrayLike
                 >>> from partwise.datasets import make_laurberg
                 >>> mixture = make_laurberg(0.1)
                 >>> bool(np.array_equal(mixture.warm_start(0.0), mixture.components))
