@@ -70,33 +70,33 @@ class Mixture:
     def warm_start(self, level: float = 0.05, random_state: RandomState = None) -> np.ndarray:
         """Return the start of the papers' experiments: the truth, each part mixed with all others.
 
-                The papers start at A*(I + U), U uniform on [-level, level) [1]_; with components as rows
-                that is ``(I + U).T @ components``. It needs the truth: use it to study an algorithm, not data.
+        The papers start at A*(I + U), U uniform on [-level, level) [1]_; with components as rows
+        that is ``(I + U).T @ components``. It needs the truth: use it to study an algorithm, not data.
 
-                Parameters
-                ----------
-                level : float, default=0.05
-                    Half the width of the uniform distribution.
-                random_state : None, int, numpy.random.Generator or numpy.random.RandomState
-                    Makes the start reproducible.
+        Parameters
+        ----------
+        level : float, default=0.05
+            Half the width of the uniform distribution.
+        random_state : None, int, numpy.random.Generator or numpy.random.RandomState
+            Makes the start reproducible.
 
-                Returns
-                -------
-                ndarray of shape (n_components, n_features)
-                    The perturbed components; they can have negative entries.
+        Returns
+        -------
+        ndarray of shape (n_components, n_features)
+            The perturbed components; they can have negative entries.
 
-                References
-                ----------
-                .. [1] Y. Li, Y. Liang, "Provable Alternating Gradient Descent for Non-negative Matrix
-                   Factorization with Strong Correlations", ICML 2017, Section 7, "Initialization".
+        References
+        ----------
+        .. [1] Y. Li, Y. Liang, "Provable Alternating Gradient Descent for Non-negative Matrix
+           Factorization with Strong Correlations", ICML 2017, Section 7, "Initialization".
 
-                Examples
-                --------
-                >>> import numpy as np
-                >>> from partwise.datasets import make_laurberg
-                >>> mixture = make_laurberg(0.1)
-                >>> bool(np.array_equal(mixture.warm_start(0.0), mixture.components))
-                True
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from partwise.datasets import make_laurberg
+        >>> mixture = make_laurberg(0.1)
+        >>> bool(np.array_equal(mixture.warm_start(0.0), mixture.components))
+        True
         """
         return perturbed(self.components, level, random_state=random_state)
 
