@@ -36,6 +36,7 @@ IGNORED = {
 }
 # Building blocks whose names and summaries say what they take.
 ONE_LINERS = {
+    "partwise.sources.accumulate",
     "partwise.sources.add",
     "partwise.sources.brings_own_rows",
     "partwise.sources.inspect",

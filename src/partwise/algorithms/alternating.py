@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.loop import Progress
 from partwise.linalg.nnls import Gram, decode_block
-from partwise.sources import MemorySource, RowSource, add, blocks
+from partwise.sources import MemorySource, RowSource, accumulate, add, blocks
 from partwise.sources.memory import SMALLEST_BLOCK_ROWS
 from partwise.sources.protocol import Block
 
@@ -101,9 +101,10 @@ def alternate(
     gram = Gram.of(H0, source.dtype, l1=W_penalty.l1, l2=W_penalty.l2)
     lift = POSITIVE_START if positive_start else 0.0
     H = np.maximum(H, np.asarray(lift * H.max(initial=0.0), H.dtype))
-    W, stats = source.map_rows(partial(_open_block, gram=gram, lift=lift), width=k, combine=add)
+    W, stats = source.map_rows(partial(_open_block, gram=gram, lift=lift), width=k, combine=accumulate)
     best = _objective(H, stats, squared_norm, W_penalty, H_penalty)
-    yield Progress(np.ascontiguousarray(H.T), best)
+    del stats, gram, H0  # each as large as the components
+    yield Progress(H.T, best)
     slack = 64.0 * np.finfo(source.dtype).eps * squared_norm
     momentum = Momentum()
     spare, ahead, moving, last = None, H, False, np.inf
@@ -111,9 +112,10 @@ def alternate(
         G, _ = W_penalty.apply(_gram(ahead), ahead[:1])
         beta = momentum.beta if moving else 0.0
         step = partial(_round_block, H=ahead, G=G, l1=W_penalty.l1, update=update_W, beta=beta)
-        spare, (residual_W, *stats) = source.map_rows(step, W, width=k, combine=add, out=spare)
+        spare, (residual_W, *stats) = source.map_rows(step, W, width=k, combine=accumulate, out=spare)
         new, residual_H = _update_components(ahead, stats, H_penalty, update_H)
         objective = _objective(new, stats, squared_norm, W_penalty, H_penalty)
+        del stats, step  # each as large as the components: not during the next pass
         kkt = float(np.sqrt((residual_W + residual_H) / squared_norm)) if squared_norm > 0.0 else 0.0
         # where the objective is too small to be told from its rounding error, the KKT residual judges
         worse = kkt > last if abs(objective - best) <= slack else objective > best
@@ -124,14 +126,14 @@ def alternate(
         last = kkt
         certified = not moving
         W, spare = spare, W
-        ahead = np.maximum(new + beta * (new - H), 0.0) if beta else new
+        ahead = _ahead(new, H, beta) if beta else new
         H, best = new, min(best, objective)
         if extrapolate:
             if moving:
                 momentum.accept()
             moving = kkt > tol
             ahead = ahead if moving else H
-        yield Progress(np.ascontiguousarray(H.T), objective, kkt, certified=certified, details={"momentum": beta})
+        yield Progress(H.T, objective, kkt, certified=certified, details={"momentum": beta})
 
 
 def natural_residual(G: Array, B: Array, W: Array) -> float:
@@ -156,13 +158,15 @@ def _open_block(block: Block, gram: Gram, lift: float) -> tuple[Array, tuple[Any
 def _round_block(
     block: Block, W: Array, *, H: Array, G: Array, l1: float, update: RowUpdate, beta: float
 ) -> tuple[Array, tuple[Any, ...]]:
-    B = blocks.dot(block, H)
-    if l1:
-        B -= np.asarray(l1, B.dtype)
     new = W.copy()
-    residual = update(G, B, new)
-    if beta:
-        np.maximum(new + beta * (new - W), 0.0, out=new)
+    residual = 0.0
+    for rows, part in blocks.row_parts(block):
+        B = blocks.dot(part, H)
+        if l1:
+            B -= np.asarray(l1, B.dtype)
+        residual += update(G, B, new[rows])
+        if beta:
+            new[rows] = _ahead(new[rows], W[rows], beta)
     return new, (residual, *_statistics(block, new))
 
 
@@ -180,6 +184,15 @@ def _component_block(B: Array, H: Array, *, G: Array, update: RowUpdate) -> tupl
     return new, update(G, B, new)
 
 
+def _ahead(new: Array, old: Array, beta: float) -> Array:
+    """``max(0, new + beta (new - old))`` with one new array."""
+    ahead = new - old
+    ahead *= np.asarray(beta, ahead.dtype)
+    ahead += new
+    np.maximum(ahead, 0.0, out=ahead)
+    return ahead
+
+
 def _gram(H: Array) -> Array:
     """``H' H`` by blocks of features: threads of BLAS would still be spinning when the next pass begins."""
     return np.asarray(MemorySource(H).reduce(_gram_block))
@@ -194,6 +207,6 @@ def _objective(H: Array, stats: Any, squared_norm: float, W_penalty: Penalty, H_
     WtW, XtW, W_sum = stats
     H = H.astype(np.float64, copy=False)
     HHt = _gram(H)
-    fit = 0.5 * squared_norm - float((XtW * H).sum(dtype=np.float64)) + 0.5 * float((WtW * HHt).sum())
+    fit = 0.5 * squared_norm - float(np.einsum("ij,ij->", XtW, H)) + 0.5 * float((WtW * HHt).sum())
     penalties = W_penalty.value(W_sum, float(np.trace(WtW))) + H_penalty.value(float(H.sum()), float(np.trace(HHt)))
     return float(max(fit, 0.0) + penalties)

@@ -153,7 +153,7 @@ def run(
     assert state is not None
     # details that only some iterations have are NaN in the others
     columns = {name: [row.get(name, np.nan) for row in rows] for name in dict.fromkeys(n for row in rows for n in row)}
-    return Result(state.components, state.n_iter, converged, reason, History(columns), state.kkt)
+    return Result(np.ascontiguousarray(state.components), state.n_iter, converged, reason, History(columns), state.kkt)
 
 
 def _numbered(progress: Progress, number: int, seconds: float) -> Progress:

@@ -201,9 +201,12 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             truth = check_components(truth, source.shape[1], name="truth")
             error = partial(_error_against, truth=truth)
         rng = _generator(self.random_state)
-        H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=not self._allow_negative)
+        nonnegative = not self._allow_negative
         result = run(
-            self._iterations(source, H0, seen),
+            # the start is not kept here: it is as large as the components
+            self._iterations(
+                source, make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=nonnegative), seen
+            ),
             max_iter=self.max_iter,
             tol=self.tol,
             callbacks=self.callbacks,

@@ -178,11 +178,21 @@ def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.
 
 def decode_block(block: Block, gram: Gram) -> Array:
     """Exact weights of one block of rows; NaN in rows that are not finite."""
-    return _solve_block(block, gram)[0]
+    W = np.empty((block.shape[0], len(gram.scale)), block.dtype)
+    for rows, part in blocks.row_parts(block):
+        W[rows] = _solve_block(part, gram)[0]
+    return W
 
 
 def certified_block(block: Block, gram: Gram, certify: bool = True) -> tuple[Array, Array]:
     """Exact weights of one block of rows and, with ``certify``, their KKT residuals relative to ``|x|``."""
+    W, residual = np.empty((block.shape[0], len(gram.scale)), block.dtype), np.empty(block.shape[0])
+    for rows, part in blocks.row_parts(block):
+        W[rows], residual[rows] = _certified_part(part, gram, certify)
+    return W, residual
+
+
+def _certified_part(block: Block, gram: Gram, certify: bool) -> tuple[Array, Array]:
     W, residual = _solve_block(block, gram)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         kept = W.astype(block.dtype, copy=False)

@@ -112,8 +112,10 @@ def _residual_block(block: Block, W: Array, *, Ht: Array, exact: bool) -> tuple[
             R = blocks.to_dense(block[a:b]) - W[a:b] @ Ht.T
             total += float(np.vdot(R, R))
         return total, norm, np.zeros((k, k))
-    at = blocks.product_at(block, W, Ht).astype(np.float64)
-    cross = float(np.dot(blocks.values(block).astype(np.float64), at))
+    cross = 0.0
+    for rows, part in blocks.row_parts(block):
+        at = blocks.product_at(part, W[rows], Ht).astype(np.float64, copy=False)
+        cross += float(np.dot(blocks.values(part).astype(np.float64, copy=False), at))
     return norm - 2.0 * cross, norm, W.T.astype(np.float64) @ W
 
 

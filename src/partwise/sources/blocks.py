@@ -83,6 +83,16 @@ def row_chunks(block: Block, limit: int = 4 << 20) -> Iterator[tuple[int, int]]:
         yield a, min(a + rows, block.shape[0])
 
 
+def row_parts(block: Block, rows: int = 1024) -> Iterator[tuple[slice, Block]]:
+    """A few rows of the block at a time, so that what is computed from them stays small and in cache."""
+    if block.shape[0] <= rows:
+        yield slice(0, block.shape[0]), block
+        return
+    for a in range(0, block.shape[0], rows):
+        part = slice(a, min(a + rows, block.shape[0]))
+        yield part, block[part]
+
+
 def residual_dot(block: Block, W: Array, M: Array) -> tuple[Array, Array]:
     """``R M`` and the norms of the rows of the residual ``R = block - W M'`` itself, by chunks of rows."""
     out = np.empty(W.shape, np.float64)

@@ -71,6 +71,16 @@ def add(a: Any, b: Any) -> Any:
     return a + b
 
 
+def accumulate(a: Any, b: Any) -> Any:
+    """As :func:`add`, into the memory of ``a``: for block functions whose arrays are theirs alone and large."""
+    if isinstance(a, tuple):
+        return tuple(accumulate(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray):
+        a += b
+        return a
+    return a + b
+
+
 def pairwise_tree(values: Iterable[T], combine: Callable[[T, T], T], *, into: Callable[[T, T], T] | None = None) -> T:
     """Combine neighbours, then neighbouring pairs, and so on: one shape for a given number of values.
 
