@@ -43,10 +43,13 @@ class Penalty:
     l1: float = 0.0
     l2: float = 0.0
 
-    def apply(self, G: Array, B: Array) -> tuple[Array, Array]:
-        """Put the penalty into the sufficient statistics."""
-        G = G + np.asarray(self.l2, G.dtype) * np.eye(len(G), dtype=G.dtype) if self.l2 else G
-        return G, B - np.asarray(self.l1, B.dtype) if self.l1 else B
+    def to_gram(self, G: Array) -> Array:
+        """The Gram matrix with the l2 penalty on its diagonal."""
+        return G + np.asarray(self.l2, G.dtype) * np.eye(len(G), dtype=G.dtype) if self.l2 else G
+
+    def to_product(self, B: Array) -> Array:
+        """The right-hand side less the l1 penalty."""
+        return B - np.asarray(self.l1, B.dtype) if self.l1 else B
 
     def value(self, total: float, squares: float) -> float:
         """The penalty of a factor with this sum and sum of squares."""
@@ -109,7 +112,7 @@ def alternate(
     momentum = Momentum()
     spare, ahead, moving, last = None, H, False, np.inf
     while True:
-        G, _ = W_penalty.apply(_gram(ahead), ahead[:1])
+        G = W_penalty.to_gram(_gram(ahead))
         beta = momentum.beta if moving else 0.0
         step = partial(_round_block, H=ahead, G=G, l1=W_penalty.l1, update=update_W, beta=beta)
         spare, (residual_W, *stats) = source.map_rows(step, W, width=k, combine=accumulate, out=spare)
@@ -172,7 +175,7 @@ def _round_block(
 
 def _update_components(start: Array, stats: Any, penalty: Penalty, update: RowUpdate) -> tuple[Array, float]:
     """Features are rows here: the same row update on ``W' W`` and ``X' W``."""
-    G, B = penalty.apply(stats[0], stats[1])
+    G, B = penalty.to_gram(stats[0]), penalty.to_product(stats[1])
     fn = partial(_component_block, G=G, update=update)
     blocks_of_features = MemorySource(B, block_rows=max(SMALLEST_BLOCK_ROWS, -(-len(B) // 16)))
     new, residual = blocks_of_features.map_rows(fn, start, width=B.shape[1], combine=add)
