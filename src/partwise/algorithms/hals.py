@@ -51,13 +51,13 @@ def hals(
     )
 
 
-def suggested_sweeps(entries_per_sample: float, n_components: int) -> int:
-    """Two sweeps a product where a product costs many sweeps, else one.
+def suggested_sweeps(entries_per_sample: float, n_features: int, n_components: int) -> int:
+    """Two sweeps a product where samples fill an eighth of the features or a product costs many sweeps, else one.
 
     After Gillis & Glineur (2012): a sweep costs k of what a stored entry of a sample costs in the product.  Where
     sweeps are not cheap, one is also the less greedy choice: on sparse data it ends in better optima more often.
     """
-    return 2 if entries_per_sample >= 6 * n_components else 1
+    return 2 if entries_per_sample >= min(6 * n_components, n_features / 8) else 1
 
 
 def sweep_rows(G: Array, B: Array, W: Array, *, sweeps: int, shrink: float) -> float:

@@ -78,8 +78,8 @@ class HALS(_Penalised):
     init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
         Where to start.
     sweeps : int or "auto", default="auto"
-        Coordinate sweeps over each factor for each pass over the data; "auto" takes two where a pass costs far
-        more than a sweep, and else one.
+        Coordinate sweeps over each factor for each pass over the data; "auto" takes two on dense data and
+        where a pass costs far more than a sweep, and else one.
     extrapolate : bool, default=True
         Move on along the last step (Ang & Gillis 2019); a round that raised the objective is taken back.
     l1_W, l2_W, l1_H, l2_H : float, default=0
@@ -167,7 +167,7 @@ class HALS(_Penalised):
         self.extrapolate = extrapolate
 
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
-        automatic = suggested_sweeps(seen.stored / max(1, source.shape[0]), len(H0))
+        automatic = suggested_sweeps(seen.nonzero / max(1, source.shape[0]), source.shape[1], len(H0))
         return hals(
             source,
             H0,
