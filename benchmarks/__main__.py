@@ -1,4 +1,4 @@
-"""python -m benchmarks nnls | hals-dense | hals-sparse | spa | memory | list."""
+"""python -m benchmarks nnls | hals-dense | hals-sparse | spa | left-inverse | memory | list."""
 
 from __future__ import annotations
 

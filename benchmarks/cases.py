@@ -5,5 +5,6 @@ CASES = {
     "hals-dense": "benchmarks.hals_dense",
     "hals-sparse": "benchmarks.hals_sparse",
     "spa": "benchmarks.spa",
+    "left-inverse": "benchmarks.left_inverse",
     "memory": "benchmarks.memory",
 }

@@ -38,3 +38,9 @@ def relative_error(X: Any, W: np.ndarray, H: np.ndarray) -> float:
     total = float(X.data @ X.data) if sp.issparse(X) else float(np.vdot(X, X))
     cross = float(np.vdot(X @ H.T, W))
     return float(np.sqrt(max(total - 2.0 * cross + float(np.vdot(W.T @ W, H @ H.T)), 0.0) / total))
+
+
+def duality_gap(H: np.ndarray, P: np.ndarray, Y: np.ndarray) -> float:
+    """Largest relative excess of |p_j|_1 over the least for H p = e_j, as the columns of Y bound it from below."""
+    norms = np.abs(P).sum(axis=0)
+    return float((1.0 - np.diag(Y) / np.abs(H.T @ Y).max(axis=0) / norms).max())

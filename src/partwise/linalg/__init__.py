@@ -1,6 +1,7 @@
 """Solvers with certificates."""
 
+from partwise.linalg.inverse import InverseCertificate, left_inverse
 from partwise.linalg.nnls import NNLSCertificate, nnls
 from partwise.linalg.svd import truncated_svd
 
-__all__ = ["NNLSCertificate", "nnls", "truncated_svd"]
+__all__ = ["InverseCertificate", "NNLSCertificate", "left_inverse", "nnls", "truncated_svd"]
