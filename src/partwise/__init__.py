@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "AND": "partwise.estimators",
     "ANLS": "partwise.estimators",
     "HALS": "partwise.estimators",
     "MU": "partwise.estimators",
@@ -19,10 +20,10 @@ _HOME = {
 }
 _MODULES = ("algorithms", "datasets", "estimators", "exceptions", "linalg", "metrics", "plots", "sources", "starts")
 
-__all__ = ["ANLS", "HALS", "MU", "__version__", "nnls", "open_source", *_MODULES]
+__all__ = ["AND", "ANLS", "HALS", "MU", "__version__", "nnls", "open_source", *_MODULES]
 
 if TYPE_CHECKING:
-    from partwise.estimators import ANLS, HALS, MU
+    from partwise.estimators import AND, ANLS, HALS, MU
     from partwise.linalg import nnls
     from partwise.sources import open_source
 

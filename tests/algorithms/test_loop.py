@@ -75,13 +75,23 @@ def test_interrupted_before_there_is_anything_to_keep() -> None:
 
 
 def test_time_of_callbacks_and_of_measuring_is_not_counted() -> None:
-    def error(components: Any) -> float:
+    def measures(components: Any) -> dict[str, float]:
         time.sleep(0.02)
-        return 3.0
+        return {"error": 3.0}
 
-    result = run(falling(), max_iter=3, tol=0.0, callbacks=[lambda progress: time.sleep(0.02)], error=error)
+    result = run(falling(), max_iter=3, tol=0.0, callbacks=[lambda progress: time.sleep(0.02)], measures=measures)
     assert result.history["time"][-1] < 0.02
     assert result.history["error"].tolist() == [3.0] * 4
+
+
+def test_an_algorithm_that_ends_can_say_why() -> None:
+    def iterations() -> Iterator[Progress]:
+        yield Progress(np.zeros((1, 1)), 1.0)
+        return "the noise was reached"
+
+    result = run(iterations(), max_iter=5, tol=0.0)
+    assert result.converged
+    assert result.stop_reason == "the noise was reached"
 
 
 def test_details_become_columns() -> None:

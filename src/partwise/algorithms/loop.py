@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+Stages = Generator["Progress", None, str | None]  # an algorithm that says why it ended
 Callback = Callable[["Progress"], Any]
 
 
@@ -103,22 +104,22 @@ def run(
     max_iter: int,
     tol: float,
     callbacks: Sequence[Callback] = (),
-    error: Callable[[Array], float] | None = None,
+    measures: Callable[[Array], Mapping[str, float]] | None = None,
 ) -> Result:
     """Drive an algorithm until its optimality residual is at most ``tol``, or it ends, or is told to stop.
 
     Parameters
     ----------
     iterations : iterator of Progress
-        The algorithm. Ending by itself means that it converged.
+        The algorithm. Ending by itself means that it converged; a generator may return the reason.
     max_iter : int
         Largest number of iterations.
     tol : float
         Stop when ``kkt <= tol``.
     callbacks : sequence of callables
         Each is given every :class:`Progress`; returning a true value stops the run.
-    error : callable, optional
-        Distance of the components from a truth, for the history.
+    measures : callable, optional
+        Further columns for the history, such as the distance of the components from a truth.
 
     Returns
     -------
@@ -128,12 +129,13 @@ def run(
     rows: list[dict[str, float]] = []
     state: Progress | None = None
     clock = _Clock()
+    ending = Ending(iterations)
     converged, reason = False, f"max_iter={max_iter} reached"
     try:
-        for number, progress in enumerate(iterations):
+        for number, progress in enumerate(ending):
             with clock.paused():
                 state = _numbered(progress, number, clock.elapsed)
-                rows.append(_row(state, error))
+                rows.append(_row(state, measures))
                 stopped = [callback(state) for callback in callbacks]
             if number and state.certified and state.kkt <= tol:
                 converged, reason = True, f"KKT residual {state.kkt:.3g} <= tol={tol:g}"
@@ -144,7 +146,7 @@ def run(
             if number >= max_iter:
                 break
         else:
-            converged, reason = True, "no further change is possible"
+            converged, reason = True, ending.reason or "no further change is possible"
     except KeyboardInterrupt:
         if state is None:
             raise
@@ -160,11 +162,29 @@ def _numbered(progress: Progress, number: int, seconds: float) -> Progress:
     return replace(progress, n_iter=number, seconds=seconds)
 
 
-def _row(state: Progress, error: Callable[[Array], float] | None) -> dict[str, float]:
+class Ending:
+    """Iterations one by one, the last of them, and what their generator returned when it ended."""
+
+    def __init__(self, iterations: Iterator[Progress]) -> None:
+        self.iterations = iterations
+        self.last: Progress | None = None
+        self.reason: str | None = None
+
+    def __iter__(self) -> Iterator[Progress]:
+        while True:
+            try:
+                self.last = next(self.iterations)
+            except StopIteration as end:
+                self.reason = end.value
+                return
+            yield self.last
+
+
+def _row(state: Progress, measures: Callable[[Array], Mapping[str, float]] | None) -> dict[str, float]:
     row = {"n_iter": state.n_iter, "time": state.seconds, "objective": state.objective, "kkt": state.kkt}
     row.update(state.details)
-    if error is not None:
-        row["error"] = error(state.components)
+    if measures is not None:
+        row.update(measures(state.components))
     return row
 
 

@@ -1,5 +1,6 @@
 """Thin scikit-learn classes over the algorithms."""
 
+from partwise.estimators.and_ import AND
 from partwise.estimators.classic import ANLS, HALS, MU
 
-__all__ = ["ANLS", "HALS", "MU"]
+__all__ = ["AND", "ANLS", "HALS", "MU"]

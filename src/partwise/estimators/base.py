@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import partial
 from numbers import Integral, Real
@@ -22,6 +21,7 @@ from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.metrics import total_correlation_error
 from partwise.metrics.residuals import squared_residual
 from partwise.sources import Inspection, RowSource, brings_own_rows, inspect, open_source
+from partwise.sources.passes import single_blas_thread
 from partwise.starts import INITS, make_start
 
 
@@ -41,6 +41,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         "callbacks": [list, tuple],
     }
     _allow_negative: ClassVar[bool] = False
+    _residual_name: ClassVar[str] = "KKT residual"
 
     def fit(self, X: Any, y: Any = None, *, truth: Any = None) -> Factorization:
         """Find the components of ``X``.
@@ -140,9 +141,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @abstractmethod
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
-        """The algorithm on this data from this start."""
+        """The algorithm on this data from this start; or a subclass gives ``_begin``."""
+        raise NotImplementedError
 
     def _check_data(self, seen: Inspection, *, squares: bool = True) -> None:
         """Refuse what the method cannot use, in ``fit`` and in ``transform``."""
@@ -155,6 +156,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _decode(self, source: RowSource) -> Any:
         return source.map_rows(self._decoder(source.dtype), width=len(self.components_))
 
+    # what is computed between passes is small, and BLAS's threads would still be spinning in the next pass
+    @single_blas_thread()
     def _fit(self, X: Any, truth: Any) -> tuple[RowSource, Any]:
         """Fit, or leave everything as it was; the weights are None if Ctrl-C came while they were computed."""
         before = dict(vars(self))
@@ -182,7 +185,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             )
         if result.stop_reason.startswith("max_iter") and self.tol > 0.0:
             warnings.warn(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} with a KKT residual of "
+                f"{type(self).__name__} stopped at max_iter={self.max_iter} with a {self._residual_name} of "
                 f"{result.kkt:.3g} > tol={self.tol:g}; raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -196,23 +199,29 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self._check_data(seen)
         seen.warn()
         k = self._check_n_components(source.shape)
-        error = None
+        measures = None
         if truth is not None:
-            truth = check_components(truth, source.shape[1], name="truth")
-            error = partial(_error_against, truth=truth)
-        rng = _generator(self.random_state)
-        nonnegative = not self._allow_negative
+            measures = self._measures(check_components(truth, source.shape[1], name="truth"))
         result = run(
-            # the start is not kept here: it is as large as the components
-            self._iterations(
-                source, make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=nonnegative), seen
-            ),
+            self._begin(source, k, seen, generator(self.random_state)),
             max_iter=self.max_iter,
             tol=self.tol,
             callbacks=self.callbacks,
-            error=error,
+            measures=measures,
         )
         return source, result
+
+    def _begin(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Iterator[Progress]:
+        """The iterations from the start that ``init`` names."""
+        nonnegative = not self._allow_negative
+        # the start is not kept here: it is as large as the components
+        return self._iterations(
+            source, make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=nonnegative), seen
+        )
+
+    def _measures(self, truth: Any) -> Callable[[Any], dict[str, float]]:
+        """What the history records when a truth is given."""
+        return partial(_error_against, truth=truth)
 
     def _open(self, X: Any, *, reset: bool) -> RowSource:
         if brings_own_rows(X):
@@ -261,11 +270,12 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return k
 
 
-def _generator(random_state: Any) -> np.random.Generator:
+def generator(random_state: Any) -> np.random.Generator:
+    """NumPy's generator for any kind of seed."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
     return np.random.default_rng(random_state)
 
 
-def _error_against(components: Any, truth: Any) -> float:
-    return float(total_correlation_error(components, truth))
+def _error_against(components: Any, truth: Any) -> dict[str, float]:
+    return {"error": float(total_correlation_error(components, truth))}

@@ -52,22 +52,23 @@ def truncated_svd(
     """
     n, m = source.shape
     width = min(k + oversample, n, m)
-    # for few features X'X itself is cheaper than a search for its leading part, and exact
+    # for few features X'X itself is cheaper than a search for its leading part; another pass makes it accurate
     few = m <= 8 * width
     Q = np.eye(m) if few else np.linalg.qr(rng.standard_normal((m, width)))[0]
     values = np.zeros(k)
-    for _ in range(max_passes):
+    for number in range(max_passes):
         Z = source.reduce(partial(_gram_block, Q=np.ascontiguousarray(Q, source.dtype))).astype(np.float64)
         # Rayleigh-Ritz: Q' X'X Q = Q' Z
         eigenvalues, U = np.linalg.eigh((Q.T @ Z + Z.T @ Q) / 2.0)
-        order = np.argsort(eigenvalues)[::-1][:k]
-        new = np.sqrt(np.maximum(eigenvalues[order], 0.0))
-        vectors = (Q @ U[:, order]).T
+        order = np.argsort(eigenvalues)[::-1][:width]
+        new = np.sqrt(np.maximum(eigenvalues[order[:k]], 0.0))
+        vectors = (Q @ U[:, order[:k]]).T
         settled = np.all(np.abs(new - values) <= np.maximum(tol * new, 1e-12 * new.max(initial=0.0)))
         values = new
-        if few or settled:
+        if settled or (few and number):
             break
-        Q = np.linalg.qr(Z)[0]
+        # turned to the Ritz vectors, each column holds one scale: the last ones are not drowned by the first
+        Q = np.linalg.qr(Z @ U[:, order])[0]
     strongest = vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)]
     return values, vectors * np.where(strongest < 0.0, -1.0, 1.0)[:, None]
 

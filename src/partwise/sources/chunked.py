@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import threading
+import weakref
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -32,7 +34,56 @@ _KEPT_PARTS = 4  # parts kept in memory: one for each thread of a pass and its n
 _PARSING = threading.RLock()
 
 
-class MemmapSource(BlockedSource):
+class ScratchRows:
+    """Row-aligned state in a temporary file, which goes when this object goes: memory does not grow with the rows.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Number of rows and columns.
+    dtype : dtype
+        Their type.
+    """
+
+    def __init__(self, shape: tuple[int, int], dtype: npt.DTypeLike) -> None:
+        self.shape, self.dtype = shape, np.dtype(dtype)
+        self._row_bytes = shape[1] * self.dtype.itemsize
+        self._file = tempfile.TemporaryFile(prefix="partwise-")  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        self._lock = threading.Lock()
+
+    def __getitem__(self, rows: slice) -> npt.NDArray[Any]:
+        a, b, _ = rows.indices(self.shape[0])
+        out = np.empty((b - a, self.shape[1]), self.dtype)
+        with self._lock:
+            self._file.seek(a * self._row_bytes)
+            self._file.readinto(out.reshape(-1).view(np.uint8).data)
+        return out
+
+    def __setitem__(self, rows: slice, values: npt.NDArray[Any]) -> None:
+        a, b, _ = rows.indices(self.shape[0])
+        data = np.ascontiguousarray(np.broadcast_to(values, (b - a, self.shape[1])), self.dtype)
+        try:
+            with self._lock:
+                self._file.seek(a * self._row_bytes)
+                self._file.write(data.tobytes())
+                self._file.flush()
+        except OSError as error:
+            need = self.shape[0] * self._row_bytes / 2**30
+            raise OSError(
+                f"projected rows need {need:.3g} GiB of scratch space in {tempfile.gettempdir()}: {error}; "
+                "set TMPDIR to a folder with room"
+            ) from error
+
+
+class _OnDisk(BlockedSource):
+    """What sources on disk share: what is as long as the data stays on disk too."""
+
+    def _scratch(self, width: int) -> ScratchRows:
+        return ScratchRows((self.shape[0], width), self.dtype)
+
+
+class MemmapSource(_OnDisk):
     """A dense array on disk, never read whole; read-only maps are welcome.
 
     Parameters
@@ -63,7 +114,7 @@ class MemmapSource(BlockedSource):
         return blocks.plain(self.X[check_rows(rows, self.shape[0])], self.dtype)
 
 
-class FolderSource(BlockedSource):
+class FolderSource(_OnDisk):
     """A folder of parts, in the order of their names (numbers compare as numbers); a part holds some rows.
 
     Parameters

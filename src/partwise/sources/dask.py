@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +20,7 @@ from partwise.sources import blocks
 from partwise.sources.chunked import check_numeric
 from partwise.sources.memory import check_rows, cut_batches, float_type
 from partwise.sources.passes import single_blas_thread
-from partwise.sources.protocol import Block, Combine, Rows, accumulate, add, pairwise_tree
+from partwise.sources.protocol import Block, Combine, Rows, accumulate, add, merged, pairwise_tree
 
 dask_: Any = dask  # Dask's own functions are only partly typed
 da: Any = dask.array
@@ -147,6 +148,15 @@ class DaskSource:
         place = np.argsort(np.concatenate(groups), kind="stable")
         return blocks.stack(list(self.compute(*tasks)))[place]
 
+    def project(self, M: npt.NDArray[Any]) -> DaskSource:
+        """See :class:`partwise.sources.RowSource`."""
+        width = M.shape[1]
+        rows = self.map_rows(partial(blocks.dot, M=np.ascontiguousarray(M, self.dtype)), width=width)
+        runs = merged(self.bounds, width * self.dtype.itemsize)
+        parts = [_call(_stack, *(rows.parts[i] for i in run)) for run in runs]
+        shapes = [(self.bounds[run[-1]][1] - self.bounds[run[0]][0], width) for run in runs]
+        return DaskSource(parts, shapes=shapes, dtype=self.dtype, scheduler=self._scheduler.get("scheduler"))
+
     def deliver(self, rows: Rows) -> Any:
         """See :class:`partwise.sources.RowSource`."""
         return rows.to_dask() if isinstance(rows, DaskRows) else rows
@@ -233,6 +243,10 @@ def _as_block(block: Block, dtype: np.dtype[Any]) -> Block:
 
 def _as_rows(rows: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     return np.asarray(rows, dtype)
+
+
+def _stack(*parts: Block) -> Block:
+    return blocks.stack(list(parts))
 
 
 def _rows_of(block: Block, rows: npt.NDArray[np.int64]) -> Block:

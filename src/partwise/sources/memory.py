@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import scipy.sparse as sp
 from partwise.exceptions import InputError
 from partwise.sources import blocks
 from partwise.sources.passes import ordered
-from partwise.sources.protocol import Block, Combine, Rows, add, pairwise_tree
+from partwise.sources.protocol import Block, Combine, Rows, add, merged, pairwise_tree
 
 DENSE_BLOCK_BYTES = 4 << 20
 # A sparse block makes a full (features x components) partial sum, so there should be few of them.
@@ -107,9 +108,21 @@ class BlockedSource(ABC):
             return self.block(0)[:0]
         return blocks.stack(parts)[place]
 
+    def project(self, M: npt.NDArray[Any]) -> BlockedSource:
+        """See :class:`partwise.sources.RowSource`."""
+        width = M.shape[1]
+        times = partial(blocks.dot, M=np.ascontiguousarray(M, self.dtype))
+        rows = self.map_rows(times, width=width, out=self._scratch(width))
+        runs = merged(self.bounds, width * self.dtype.itemsize)
+        return RowsSource(rows, [(self.bounds[run[0]][0], self.bounds[run[-1]][1]) for run in runs])
+
     def deliver(self, rows: Rows) -> Any:
         """See :class:`partwise.sources.RowSource`."""
         return rows
+
+    def _scratch(self, width: int) -> Rows | None:
+        """Where a projection of all rows is kept; ``None`` is memory."""
+        return None
 
     def _rows(self, i: int, aligned: tuple[Rows, ...]) -> list[Any]:
         a, b = self.bounds[i]
@@ -162,6 +175,20 @@ def check_rows(rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int64]:
     if wanted.min() < 0 or wanted.max() >= n_rows:
         raise InputError(f"rows must lie in 0..{n_rows - 1}, got {wanted.min()}..{wanted.max()}")
     return wanted.astype(np.int64)
+
+
+class RowsSource(BlockedSource):
+    """Row-aligned state as a source in its turn, with the blocks that it is given."""
+
+    def __init__(self, rows: Rows, bounds: Sequence[tuple[int, int]]) -> None:
+        self.rows, self.bounds = rows, bounds
+        self.shape = (int(rows.shape[0]), int(rows.shape[1]))
+        self.dtype = np.dtype(rows.dtype)
+
+    def block(self, i: int) -> Block:
+        """See :class:`BlockedSource`."""
+        a, b = self.bounds[i]
+        return self.rows[a:b]
 
 
 class MemorySource(BlockedSource):

@@ -13,6 +13,8 @@ Block = Any  # a concrete ndarray or scipy CSR array; see sources.blocks for wha
 Rows = Any  # row-aligned state: an ndarray for sources of this process, DaskRows beside a Dask collection
 Combine = Callable[[Any, Any], Any]
 
+MERGED_BYTES = 2 << 20
+
 
 @runtime_checkable
 class RowSource(Protocol):
@@ -60,6 +62,13 @@ class RowSource(Protocol):
     def take(self, rows: npt.ArrayLike) -> Block:
         """A few rows, in the order asked for."""
 
+    def project(self, M: npt.NDArray[Any]) -> RowSource:
+        """The rows times a small matrix, as a source that stays where the rows are.
+
+        Small neighbouring blocks are merged: what is done to the narrow rows is worth a pass of its own only in
+        larger ones.
+        """
+
     def deliver(self, rows: Rows) -> Any:
         """Row-aligned state as the caller's kind of array: an ndarray, or a Dask array that stays put."""
 
@@ -79,6 +88,19 @@ def accumulate(a: Any, b: Any) -> Any:
         a += b
         return a
     return a + b
+
+
+def merged(bounds: Sequence[tuple[int, int]], row_bytes: float, least: int = MERGED_BYTES) -> list[list[int]]:
+    """Runs of neighbouring blocks of at least ``least`` bytes together, by their numbers; the last may be smaller."""
+    runs: list[list[int]] = [[]]
+    size = 0.0
+    for i, (a, b) in enumerate(bounds):
+        if size >= least:
+            runs.append([])
+            size = 0.0
+        runs[-1].append(i)
+        size += (b - a) * row_bytes
+    return runs
 
 
 def pairwise_tree(values: Iterable[T], combine: Callable[[T, T], T], *, into: Callable[[T, T], T] | None = None) -> T:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.algorithms.signal import Signal
 from partwise.algorithms.spa import spa
 from partwise.exceptions import DegenerateDataWarning, InputError
 from partwise.linalg.nnls import check_components
@@ -20,6 +21,8 @@ Array = npt.NDArray[Any]
 
 INITS = ("pure", "nndsvd", "nndsvda", "random")
 TINY_ROW = 1e-3  # rows below this times the mean row sum are noise as directions and are not picked as pure
+COLLAPSED = 10.0
+CLEAR_ROW = 4.0  # rows are picked if their squared length is this times that of their noise
 NO_ROW = 1e-60  # below this even the square of a scaled row is in danger
 
 
@@ -131,6 +134,67 @@ def pure_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Ge
         # as large as the data's mean record, so that weights are of order one whatever the unit of the data
         H[: len(anchors)] = rows * (1.0 if seen.n_negative else seen.total / max(1, source.shape[0]))
     return H
+
+
+def near_pure_start(signal: Signal, *, k: int, rng: np.random.Generator) -> Array:
+    """Near-pure records in the coordinates of a signal, each the mean of all that noise cannot tell from it.
+
+    SPA picks records among directions, and under noise it picks those that noise has moved out farthest; the mean of
+    the records around one undoes that.  Records whose direction is mostly noise are not picked unless there are
+    no others.
+
+    Parameters
+    ----------
+    signal : Signal
+        The data.
+    k : int
+        Number of components that were asked for, for the warning.
+    rng : numpy.random.Generator
+        Not used where SPA finds as many records as there are dimensions.
+
+    Returns
+    -------
+    ndarray of shape (rank, rank)
+        One record a row.
+    """
+    rank = signal.rank
+    clear = partial(_clear_block, rank=rank)
+    scale = np.asarray(signal.rows.map_rows(clear, signal.inverse_size, signal.row_noise, width=None, dtype=np.float64))
+    anchors = spa(signal.rows, rank, row_scale=scale).anchors
+    if len(anchors) < rank:
+        anchors = spa(signal.rows, rank, row_scale=signal.inverse_size).anchors
+    if rank < k:
+        warnings.warn(
+            f"only {rank} of {k} components can be told apart (the data has numerical rank {rank}); "
+            "the others are zero",
+            DegenerateDataWarning,
+            stacklevel=3,
+        )
+    points = np.asarray(signal.rows.take(anchors), np.float64) * signal.inverse_size[anchors][:, None]
+    noise = (signal.row_noise * signal.inverse_size)[anchors]
+    near = partial(_near_block, points=points, noise=noise)
+    sums, counts = signal.rows.reduce(near, signal.inverse_size, signal.row_noise)
+    means = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], points)
+    if np.linalg.cond(means) > COLLAPSED * np.linalg.cond(points):
+        means = points  # noise cannot tell the records from one another; their means are all the same
+    if len(means) < rank:  # records of too low a rank for their span: rounding
+        means = np.vstack([means, rng.standard_normal((rank - len(means), rank)) * np.abs(means).max(initial=1.0)])
+    return np.asarray(signal.mean_size * means)
+
+
+def _clear_block(Y: Block, inverse_size: Array, row_noise: Array, *, rank: int) -> Array:
+    clear = blocks.squared_norms(Y) > CLEAR_ROW * rank * row_noise**2
+    return np.where(clear, inverse_size, 0.0)
+
+
+def _near_block(Y: Block, inverse_size: Array, row_noise: Array, *, points: Array, noise: Array) -> tuple[Array, Array]:
+    """Sums and numbers of the directions within the noise of each point."""
+    rank = points.shape[1]
+    D = Y * inverse_size[:, None]
+    squares = blocks.squared_norms(D)[:, None] + blocks.squared_norms(points) - 2.0 * (D @ points.T)
+    spread = rank + 3.0 * np.sqrt(2.0 * rank)  # of a sum of so many squares
+    near = squares <= spread * ((row_noise * inverse_size)[:, None] ** 2 + noise**2)
+    return near.T.astype(np.float64) @ D, near.sum(axis=0)
 
 
 def _entry_size(seen: Inspection, k: int) -> float:

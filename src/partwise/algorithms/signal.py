@@ -1,0 +1,168 @@
+"""The data as a signal of k dimensions and the noise beside it.
+
+Data ``X = W H + noise`` lies, but for the noise, in the span of the k components.  One truncated SVD finds that span;
+from there on rows are k numbers long, which makes every later pass cheap, and what is left outside measures the noise.
+
+Rows differ in size (dark pixels, short documents, shallow sequencing), so they are compared as directions: every row
+comes with the inverse of its size, a positive linear function of it, and with the noise of its entries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.linalg.svd import truncated_svd
+from partwise.sources import RowSource, blocks
+from partwise.sources.protocol import Block
+
+Array = npt.NDArray[Any]
+
+TINY_ROW = 1e-3  # rows below this times the mean size have no direction worth the name,
+NOISY_ROW = 30.0  # nor have rows below this times their noise
+DOUBTFUL = 0.01  # a function that is not positive for more than this part of the rows does not measure their size
+RANK_EPS = 32.0  # singular values below this many rounding units of the largest are zero
+EXACT_BELOW = 1e-6  # a residual of squared norms is computed from the residual itself below this
+NOISELESS_EPS = 1e3  # rounding units
+PRIOR_ROWS = 10.0  # how many entries' worth of the common noise goes into the noise of a row
+
+
+@dataclass(frozen=True)
+class Signal:
+    """The data in the coordinates of its leading singular vectors.
+
+    Attributes
+    ----------
+    rows : RowSource
+        The rows of the data as ``rank`` coordinates each.
+    basis : ndarray of shape (rank, n_features)
+        Orthonormal; ``rows @ basis`` is the part of the data inside the span.
+    inverse_size : ndarray of shape (n_samples,)
+        One over the size of every row, with a guard for tiny and for noisy ones.
+    row_noise : ndarray of shape (n_samples,)
+        Standard deviation of an entry's noise, row by row.
+    noise : float
+        The same over all rows; 0 where nothing lies outside the span, NaN where there is no outside.
+    outside : float
+        Norm of the data outside the span, relative to the norm of the data.
+    size : ndarray of shape (rank,)
+        The linear function whose value is the size of a row; zero if all count as equally large.
+    mean_size : float
+        The mean size of a row.
+    """
+
+    rows: RowSource
+    basis: Array
+    inverse_size: Array
+    row_noise: Array
+    noise: float
+    outside: float
+    size: Array
+    mean_size: float
+
+    @property
+    def rank(self) -> int:
+        """Number of coordinates: what was asked for, or the numerical rank of the data if that is less."""
+        return len(self.basis)
+
+    @property
+    def noiseless(self) -> bool:
+        """Whether what lies outside the span is no more than rounding errors."""
+        return bool(self.outside <= NOISELESS_EPS * np.finfo(self.rows.dtype).eps)
+
+
+def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.random.Generator) -> Signal:
+    """The span of the ``k`` leading singular vectors, the rows in it, and the noise outside.
+
+    Parameters
+    ----------
+    source : RowSource
+        The data.
+    k : int
+        Number of dimensions; fewer come back if the data has lower numerical rank.
+    squared_norm : float
+        Squared Frobenius norm of the data.
+    rng : numpy.random.Generator
+        Randomness of the search for the span.
+
+    Returns
+    -------
+    Signal
+        The projected rows and what was found outside.
+    """
+    n, m = source.shape
+    _, basis = truncated_svd(source, k, rng=rng)
+    rows = source.project(basis.T)
+    # the singular values from the projected rows themselves: those of the Gram matrix are lost below 1e-8
+    lengths = np.sqrt(rows.reduce(_column_squares))
+    eps = float(np.finfo(source.dtype).eps)
+    keep = lengths > RANK_EPS * eps * np.sqrt(k) * lengths.max(initial=0.0)
+    if not keep.all():
+        basis = basis[keep]
+        rows = source.project(basis.T)
+    inside = _squared_norms(rows)
+    outside = _squared_norms(source) - inside
+    if outside.sum() <= EXACT_BELOW * squared_norm:
+        residual = partial(_residual_block, basis=np.ascontiguousarray(basis, source.dtype))
+        outside = np.asarray(source.map_rows(residual, width=None, dtype=np.float64))
+    outside = np.maximum(outside, 0.0)
+    total, freedom = float(outside.sum()), m - len(basis)
+    noise = float(np.sqrt(total / (max(n - len(basis), 1) * freedom))) if freedom else np.nan
+    row_noise = np.sqrt((outside + PRIOR_ROWS * np.nan_to_num(noise) ** 2) / (freedom + PRIOR_ROWS))
+    relative = float(np.sqrt(total / squared_norm)) if squared_norm > 0.0 else 0.0
+    size, mean = _size_function(rows, basis)
+    sizes = np.asarray(rows.map_rows(partial(_sizes, size=size), width=None, dtype=np.float64)) if mean else np.ones(n)
+    mean = mean or 1.0
+    usable = sizes > TINY_ROW * mean
+    # how long a row of size one is, and so below which size a row is mostly noise
+    length = float(np.median(np.sqrt(inside[usable]) / sizes[usable])) if usable.any() else 1.0
+    guard = NOISY_ROW * row_noise * np.sqrt(len(basis)) / (length or 1.0)
+    inverse = 1.0 / np.maximum(np.where(usable, sizes, mean), guard)
+    return Signal(rows, basis, inverse, row_noise, noise, relative, size, mean)
+
+
+def _squared_norms(source: RowSource) -> Array:
+    return np.asarray(source.map_rows(blocks.squared_norms, width=None, dtype=np.float64))
+
+
+def _size_function(rows: RowSource, basis: Array) -> tuple[Array, float]:
+    """A linear function that is positive on nearly all rows: their sum, or their part along the mean direction."""
+    n = max(1, rows.shape[0])
+    mean_direction = rows.reduce(_direction_block)
+    for size in (basis.sum(axis=1), mean_direction):
+        total, positive, filled = rows.reduce(partial(_size_block, size=size))
+        if positive >= (1.0 - DOUBTFUL) * filled and total > 0.0:
+            return size, float(total / n)
+    return np.zeros(len(basis)), 0.0
+
+
+def _column_squares(Y: Block) -> Array:
+    return np.asarray(np.einsum("ij,ij->j", Y, Y, dtype=np.float64))
+
+
+def _residual_block(block: Block, basis: Array) -> Array:
+    """Squared norms of the residuals, from the residuals themselves."""
+    out = np.empty(block.shape[0])
+    for a, b in blocks.row_chunks(block):
+        R = blocks.to_dense(block[a:b])
+        R = R - (R @ basis.T) @ basis
+        out[a:b] = blocks.squared_norms(R)
+    return out
+
+
+def _direction_block(Y: Block) -> Array:
+    lengths = np.sqrt(blocks.squared_norms(Y))
+    return np.asarray(np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0) @ Y, np.float64)
+
+
+def _size_block(Y: Block, size: Array) -> tuple[float, int, int]:
+    sizes = Y @ size
+    return float(sizes.sum()), int((sizes > 0.0).sum()), int(np.any(Y != 0.0, axis=1).sum())
+
+
+def _sizes(Y: Block, size: Array) -> Array:
+    return np.asarray(Y @ size)
