@@ -7,4 +7,9 @@ CASES = {
     "spa": "benchmarks.spa",
     "left-inverse": "benchmarks.left_inverse",
     "memory": "benchmarks.memory",
+    "and-recovery": "benchmarks.and_recovery",
+    "and-noise": "benchmarks.and_noise",
+    "and-dense": "benchmarks.and_dense",
+    "and-speed": "benchmarks.and_speed",
+    "and-scaling": "benchmarks.and_scaling",
 }

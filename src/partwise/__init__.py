@@ -15,16 +15,18 @@ _HOME = {
     "ANLS": "partwise.estimators",
     "HALS": "partwise.estimators",
     "MU": "partwise.estimators",
+    "Purification": "partwise.estimators",
+    "left_inverse": "partwise.linalg.inverse",
     "nnls": "partwise.linalg.nnls",
     "open_source": "partwise.sources",
 }
 _MODULES = ("algorithms", "datasets", "estimators", "exceptions", "linalg", "metrics", "plots", "sources", "starts")
 
-__all__ = ["AND", "ANLS", "HALS", "MU", "__version__", "nnls", "open_source", *_MODULES]
+__all__ = ["AND", "ANLS", "HALS", "MU", "Purification", "__version__", "left_inverse", "nnls", "open_source", *_MODULES]
 
 if TYPE_CHECKING:
-    from partwise.estimators import AND, ANLS, HALS, MU
-    from partwise.linalg import nnls
+    from partwise.estimators import AND, ANLS, HALS, MU, Purification
+    from partwise.linalg import left_inverse, nnls
     from partwise.sources import open_source
 
 

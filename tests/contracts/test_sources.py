@@ -28,6 +28,7 @@ from partwise.algorithms.hals import hals
 from partwise.algorithms.loop import run
 from partwise.exceptions import InputError
 from partwise.sources import MemorySource, RowSource, add, blocks, inspect, open_source
+from partwise.sources.protocol import merged
 
 ROWS, FEATURES, BLOCK = 57, 7, 5  # twelve blocks, the last one short
 
@@ -402,6 +403,60 @@ def test_take_names_what_is_out_of_range(case: Case, rows: list[Any]) -> None:
         case.source.take(rows)
 
 
+# --- project ------------------------------------------------------------------------------------------------
+
+
+def runs_of(bounds: list[tuple[int, int]], blocks_of_a_run: int) -> list[tuple[int, int]]:
+    """Neighbouring blocks, so many at a time."""
+    cuts_of_runs = range(0, len(bounds), blocks_of_a_run)
+    return [(bounds[i][0], bounds[min(i + blocks_of_a_run, len(bounds)) - 1][1]) for i in cuts_of_runs]
+
+
+def test_project_is_a_source_of_the_products(
+    case: Case, reference: MemorySource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = 5  # so there are three blocks, the last one short
+    least = (together - 1) * BLOCK * 3 * 8 + 1  # bytes: the last of so many blocks passes it
+    for module in ("memory", "dask"):
+        monkeypatch.setattr(f"partwise.sources.{module}.merged", partial(merged, least=least))
+    rows, expected = case.source.project(M), reference.project(M)
+    assert isinstance(rows, RowSource)
+    assert (rows.shape, rows.dtype) == ((ROWS, 3), np.float64)
+    assert list(rows.bounds) == list(expected.bounds) == runs_of(cuts(ROWS), together)
+    # every row once and in order, the same bits, and the true product
+    taken, total = rows.take(NUMBERS), rows.reduce(gram)
+    np.testing.assert_array_equal(taken, expected.take(NUMBERS))
+    np.testing.assert_allclose(taken, DATA @ M, rtol=1e-12)
+    np.testing.assert_array_equal(total, expected.reduce(gram))
+    np.testing.assert_allclose(total, (DATA @ M).T @ (DATA @ M), rtol=1e-12)
+
+
+def test_projected_rows_have_all_the_verbs(case: Case) -> None:
+    rows, product = case.source.project(M), DATA @ M
+    assert list(rows.bounds) == [(0, ROWS)]  # small blocks are merged
+    total, weighted, count = rows.reduce(moments, WEIGHTS)
+    assert (total, count) == (pytest.approx(WEIGHTS.sum()), ROWS)
+    np.testing.assert_allclose(weighted[:, 0], product.T @ WEIGHTS, rtol=1e-12)
+    norms = rows.map_rows(blocks.squared_norms, width=None, dtype=np.float64)
+    np.testing.assert_allclose(np.asarray(norms), (product**2).sum(axis=1), rtol=1e-12)
+    shuffled = np.concatenate([np.asarray(batch) for batch in rows.batches(8, rng=np.random.default_rng(0))])
+    np.testing.assert_allclose(np.sort(shuffled, axis=0), np.sort(product, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(rows.take([5, 56, 5]), product[[5, 56, 5]], rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(rows.project(np.ones((3, 1))).take(NUMBERS)), product.sum(1, keepdims=True))
+
+
+def test_project_to_nothing(case: Case) -> None:
+    rows = case.source.project(np.empty((FEATURES, 0)))
+    assert (rows.shape, rows.take([5, 2]).shape) == ((ROWS, 0), (2, 0))
+
+
+def test_projected_single_precision_stays(case: Case, tmp_path: Path) -> None:
+    rows = build(case.kind, DATA.astype(np.float32), tmp_path).source.project(M)
+    assert rows.dtype == np.float32
+    assert rows.take([0]).dtype == np.float32
+    np.testing.assert_allclose(rows.take(NUMBERS), DATA @ M, rtol=1e-5)
+
+
 # --- whole algorithms ---------------------------------------------------------------------------------------
 
 
@@ -462,6 +517,7 @@ def test_inputs_are_never_modified(case: Case) -> None:
     case.source.take([1, 2, 3])
     inspect(case.source)
     pw.nnls(np.ones((2, FEATURES)), case.source)
+    case.source.project(M).reduce(gram)
     assert case.fingerprint() == before
 
 

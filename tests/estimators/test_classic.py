@@ -171,7 +171,7 @@ def test_ctrl_c_in_the_last_pass_keeps_the_components(monkeypatch: pytest.Monkey
         raise KeyboardInterrupt
 
     model = pw.HALS(3, max_iter=2, tol=0.0)
-    monkeypatch.setattr(model, "_decode", interrupt)
+    monkeypatch.setattr(model, "_decoder", interrupt)
     with pytest.warns(RuntimeWarning, match="components are kept"):
         model.fit(X)
     assert model.components_.shape == (3, X.shape[1])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from partwise.sources import add, pairwise_tree
+from partwise.sources.protocol import MERGED_BYTES, merged
 
 
 def level_by_level(values: list[str]) -> str:
@@ -73,3 +74,37 @@ def test_add_goes_into_tuples() -> None:
     assert total[2] == (0.75, 5)
     with pytest.raises(ValueError, match="zip"):
         add((1, 2), (1,))
+
+
+# --- merged blocks ------------------------------------------------------------------------------------------
+
+
+def even(rows: int, count: int) -> list[tuple[int, int]]:
+    return [(i * rows, (i + 1) * rows) for i in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "least", "runs"),
+    [
+        pytest.param(even(5, 4), 1, [[0], [1], [2], [3]], id="all-large-enough"),
+        pytest.param(even(5, 4), 40, [[0], [1], [2], [3]], id="just-large-enough"),
+        pytest.param(even(5, 4), 41, [[0, 1], [2, 3]], id="just-too-small"),
+        pytest.param(even(5, 5), 41, [[0, 1], [2, 3], [4]], id="the-last-may-be-small"),
+        pytest.param(even(5, 4), 1000, [[0, 1, 2, 3]], id="never-enough"),
+        pytest.param([(0, 0)], 10, [[0]], id="no-rows"),
+        pytest.param([(0, 0), (0, 9), (9, 9), (9, 9), (9, 10)], 10, [[0, 1], [2, 3, 4]], id="empty-blocks"),
+        pytest.param([(0, 100), (100, 101), (101, 102), (102, 300)], 160, [[0], [1, 2, 3]], id="uneven"),
+    ],
+)
+def test_merged_runs(bounds: list[tuple[int, int]], least: int, runs: list[list[int]]) -> None:
+    assert merged(bounds, 8.0, least) == runs
+
+
+@pytest.mark.parametrize("row_bytes", [0.0, 8.0, 4e6], ids=["no-width", "narrow", "wide"])
+def test_merged_keeps_every_block_in_order(row_bytes: float) -> None:
+    edges = np.cumsum(np.random.default_rng(0).integers(0, 4000, 60)).tolist()
+    bounds = list(zip([0, *edges], edges, strict=False))
+    runs = merged(bounds, row_bytes)
+    assert [i for run in runs for i in run] == list(range(60))
+    sizes = [row_bytes * sum(b - a for a, b in bounds[run[0] : run[-1] + 1]) for run in runs]
+    assert all(size >= MERGED_BYTES for size in sizes[:-1])

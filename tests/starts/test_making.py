@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from sklearn.decomposition._nmf import _initialize_nmf
 from sklearn.frozen import FrozenEstimator
 
 import partwise as pw
+from partwise.algorithms.signal import Signal, find_signal
+from partwise.algorithms.spa import spa
 from partwise.exceptions import DegenerateDataWarning, InputError
 from partwise.sources import inspect, open_source
-from partwise.starts import INITS, make_start, perturbed
+from partwise.starts import INITS, make_start, near_pure_start, perturbed
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 
@@ -179,3 +182,106 @@ def test_perturbed_is_the_papers_formula(level: float) -> None:
     np.testing.assert_allclose(perturbed(truth, level, random_state=3), (truth.T @ (np.eye(4) + U)).T, atol=1e-15)
     if level:
         assert not np.array_equal(perturbed(truth, level, random_state=4), perturbed(truth, level, random_state=3))
+
+
+# --- near-pure records of a signal --------------------------------------------------------------------------
+
+
+def signal_of(X: np.ndarray, k: int) -> Signal:
+    squared_norm = float(np.vdot(X, X))
+    return find_signal(open_source(X, block_rows=64), k, squared_norm=squared_norm, rng=np.random.default_rng(0))
+
+
+def near_pure(X: np.ndarray, k: int) -> np.ndarray:
+    signal = signal_of(X, k)
+    return near_pure_start(signal, k=k, rng=np.random.default_rng(0)) @ signal.basis
+
+
+def with_pure_records(seed: int, copies: int, *, signed: bool = False, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Mixtures of k parts, so many samples of each part alone, and the parts."""
+    rng = np.random.default_rng(seed)
+    H = rng.random((k, 40)) - 0.4 * signed
+    W = np.vstack([rng.dirichlet(np.ones(k), 300), np.repeat(np.eye(k), copies, axis=0)])
+    return W[rng.permutation(len(W))] @ H, H
+
+
+@pytest.mark.parametrize("signed", [False, True], ids=["non-negative", "signed"])
+@pytest.mark.parametrize("seed", range(3))
+def test_near_pure_finds_pure_records_of_any_size(seed: int, signed: bool) -> None:
+    data, truth = with_pure_records(seed, 1, signed=signed)
+    factors = 10.0 ** np.random.default_rng(seed).uniform(-1, 1, len(data))
+    match = pw.metrics.match_components(near_pure(data * factors[:, None], 5), truth)
+    assert sorted(match.permutation) == list(range(5))
+    assert match.errors.max() < 1e-9
+
+
+def test_near_pure_records_are_as_large_as_the_mean_one() -> None:
+    data, _ = with_pure_records(0, 2)
+    np.testing.assert_allclose(near_pure(1e3 * data, 5).sum(axis=1), 1e3 * data.sum() / len(data), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_near_pure_averages_over_what_noise_cannot_tell_apart(seed: int) -> None:
+    """The error of the mean of many, where a single record would have that of the noise."""
+    data, truth = with_pure_records(seed, 60)
+    noise = 0.02
+    data = data + noise * np.random.default_rng(seed).standard_normal(data.shape)
+    signal = signal_of(data, 5)
+    picked = spa(signal.rows, 5, row_scale=signal.inverse_size).anchors
+    alone = pw.metrics.match_components(data[picked] @ signal.basis.T @ signal.basis, truth).errors
+    found = pw.metrics.match_components(near_pure(data, 5), truth)
+    assert sorted(found.permutation) == list(range(5))
+    assert found.errors.max() < 0.5 * alone.max()
+    assert found.errors.max() < noise * np.sqrt(5) / np.linalg.norm(truth, axis=1).min()
+
+
+def test_near_pure_is_the_mean_of_directions_near_the_picked_ones() -> None:
+    data, _ = with_pure_records(4, 20)
+    data = data + 0.01 * np.random.default_rng(4).standard_normal(data.shape)
+    signal = signal_of(data, 5)
+    rows = np.asarray(signal.rows.take(np.arange(len(data))))
+    D, noise = rows * signal.inverse_size[:, None], signal.row_noise * signal.inverse_size
+    expected = []
+    for a in spa(signal.rows, 5, row_scale=signal.inverse_size).anchors:
+        spread = 5 + 3 * np.sqrt(2 * 5)  # mean and three deviations of a sum of five squares
+        near = [d for d, s in zip(D, noise, strict=True) if np.sum((d - D[a]) ** 2) <= spread * (s**2 + noise[a] ** 2)]
+        assert len(near) > 10
+        expected.append(np.mean(near, axis=0))
+    found = near_pure_start(signal, k=5, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(found, signal.mean_size * np.array(expected), rtol=1e-9)
+
+
+@pytest.mark.parametrize("junk", ["noise", "tiny", "zero"])
+def test_near_pure_does_not_pick_what_has_no_direction(junk: str) -> None:
+    data, truth = with_pure_records(5, 30)
+    data = data + 1e-3 * np.random.default_rng(5).standard_normal(data.shape)
+    rng = np.random.default_rng(6)
+    data[:60] = {"noise": 1e-3, "tiny": 1e-7, "zero": 0.0}[junk] * rng.standard_normal((60, 40))
+    match = pw.metrics.match_components(near_pure(data, 5), truth)
+    assert sorted(match.permutation) == list(range(5))
+    assert match.errors.max() < 1e-2
+
+
+def test_near_pure_does_not_average_all_records_into_one() -> None:
+    """Where noise cannot tell any records apart, and none is clear of it, the picked ones themselves are kept."""
+    data, truth = with_pure_records(7, 1)
+    exact = signal_of(data, 5)
+    signal = dataclasses.replace(exact, row_noise=np.full(len(data), 10.0))
+    T = near_pure_start(signal, k=5, rng=np.random.default_rng(0))
+    assert pw.metrics.match_components(T @ signal.basis, truth).errors.max() < 1e-9
+
+
+def test_near_pure_tells_that_the_rank_is_lower() -> None:
+    data, truth = with_pure_records(8, 1, k=3)
+    with pytest.warns(DegenerateDataWarning, match=r"only 3 of 6 components .* numerical rank 3"):
+        H = near_pure(data, 6)
+    assert H.shape == (3, 40)
+    assert pw.metrics.match_components(H, truth).errors.max() < 1e-9
+
+
+def test_near_pure_fills_up_where_records_have_a_lower_rank_than_their_span() -> None:
+    rows = np.outer(np.arange(1.0, 11.0), [1.0, 2.0, 3.0])
+    signal = dataclasses.replace(signal_of(np.random.default_rng(0).random((10, 3)), 3), rows=open_source(rows))
+    T = near_pure_start(signal, k=3, rng=np.random.default_rng(1))
+    assert T.shape == (3, 3)
+    assert np.linalg.cond(T) < 1e6

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.loop import Progress, Stages
+from partwise.algorithms.loop import Progress, Stages, Unsettled
 from partwise.algorithms.schedule import Adaptive, look, relative_weights
 from partwise.algorithms.signal import Signal
 from partwise.sources import RowSource, accumulate, blocks
@@ -88,7 +88,7 @@ def facet_stages(
     decoder: Decoder | None = None
     last: Progress | None = None
     schedule = Adaptive(slowest=1.3, fastest=1000.0, share=0.5)
-    alpha: float | None = None
+    alpha: Array | None = None
     relative_noise = float(np.median(signal.row_noise * signal.inverse_size))
     waited = 0
     while True:
@@ -103,7 +103,7 @@ def facet_stages(
             yield last
         change = float(np.abs(C - np.eye(k)).max())
         if not np.isfinite(change) or np.linalg.cond(C) > SINGULAR:
-            return "two components fell together; the stage before is kept", decoder, last
+            return Unsettled("two components fell together; the stage before is kept"), decoder, last
         T = np.linalg.solve(C, T)
         details = {
             "threshold": float(np.median(trial.thresholds)),
@@ -128,8 +128,8 @@ def _sized(signal: Signal, H: Array) -> Array:
     return np.asarray(H * factor[:, None])
 
 
-def _look(signal: Signal, T: Array) -> tuple[Array, Array, float, Array]:
-    """The decoder of ``T`` scaled to largest weights of one, a bound of its error, and the least thresholds."""
+def _look(signal: Signal, T: Array) -> tuple[Array, Array, Array, Array]:
+    """The decoder of ``T`` scaled to largest weights of one, a bound of its errors, and the least thresholds."""
     P = np.linalg.inv(T)
     seen = look(signal.rows, signal.inverse_size, P)
     k = len(T)
@@ -153,16 +153,18 @@ def _refit(source: RowSource, signal: Signal, decoder: Decoder, squared_norm: fl
 def _fit_decoders(signal: Signal, decoder: Decoder) -> tuple[Array, float, float, Array]:
     """The matrix C (unit diagonal) for which ``P C`` decodes the weights below their thresholds as zero.
 
+    Rows with more noise than most, relative to their size, count for as much less: a few faint rows would decide.
     Also half the sum of the squares of those weights, before and after, and their number for every component.
     """
     k = len(decoder.P)
     C = np.eye(k)
     before, after, off = 0.0, 0.0, np.zeros(k)
     others = ~np.eye(k, dtype=bool)
+    typical = np.inf if signal.noiseless else float(np.median(signal.row_noise * signal.inverse_size))
     group = max(1, min(k, TENSOR_BYTES // (8 * k * k)))
     for first in range(0, k, group):
         js = np.arange(first, min(first + group, k))
-        fn = partial(_facet_block, decoder=decoder.cast(signal.rows.dtype), components=js)
+        fn = partial(_facet_block, decoder=decoder.cast(signal.rows.dtype), components=js, typical=typical)
         grams, products, counts = signal.rows.reduce(fn, signal.inverse_size, signal.row_noise, combine=accumulate)
         off[js] = counts
         own = float(products[js, np.arange(len(js))].sum())
@@ -191,10 +193,11 @@ def _refit_block(block: Block, inverse_size: Array, row_noise: Array, *, decoder
 
 
 def _facet_block(
-    Y: Block, inverse_size: Array, row_noise: Array, *, decoder: Decoder, components: Array
+    Y: Block, inverse_size: Array, row_noise: Array, *, decoder: Decoder, components: Array, typical: float
 ) -> tuple[Array, Array, Array]:
     """Gram matrices of the decoded weights over the samples whose weight j is off, for some j."""
     V, off = _decode(Y, inverse_size, row_noise, decoder)
+    V *= np.minimum(1.0, typical / np.maximum(row_noise * inverse_size, np.finfo(float).tiny))[:, None]
     k = V.shape[1]
     off = off[:, components]
     whole = V.T @ V

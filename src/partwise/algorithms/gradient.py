@@ -14,13 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.loop import Progress, Stages
+from partwise.algorithms.loop import Progress, Stages, Unsettled
 from partwise.algorithms.schedule import Adaptive, look
 from partwise.algorithms.signal import Signal
 from partwise.sources import RowSource, accumulate, blocks
@@ -34,9 +33,32 @@ PAPER_FIRST, PAPER_DECAY, PAPER_STEPS = 0.1, 1.1, 50
 IN_SPAN = 1e-12  # a start that lies outside the span of the data by no more than this lies in it
 
 
-def paper_thresholds(decay: float = PAPER_DECAY) -> Iterator[float]:
+@dataclass
+class FallingThresholds(Iterator[float]):
+    """``first / decay^j`` for j = 0, 1, ...; unlike a generator it can be pickled, as models on a stream are.
+
+    Attributes
+    ----------
+    first : float
+        The threshold of the first stage.
+    decay : float
+        Factor by which thresholds fall; 1 keeps them as they are.
+    stage : int
+        The next j.
+    """
+
+    first: float
+    decay: float
+    stage: int = 0
+
+    def __next__(self) -> float:
+        self.stage += 1
+        return self.first / self.decay ** (self.stage - 1)
+
+
+def paper_thresholds(decay: float = PAPER_DECAY) -> FallingThresholds:
     """The thresholds of the paper's experiments, ``0.1 / decay^j``."""
-    return (PAPER_FIRST / decay**j for j in count())
+    return FallingThresholds(PAPER_FIRST, decay)
 
 
 def gradient_stages(
@@ -84,20 +106,21 @@ def gradient_stages(
     T = np.array(H0 if basis is None else H0 @ basis.T, np.float64)
     started = False
     typical_noise = float(np.median(signal.row_noise))
-    alpha: float | None = None
+    alpha: Array | float | None = None
     everywhere = np.ones(source.shape[0])
+    above = isinstance(thresholds, Adaptive)  # a constant that never was above the floor does not fall to it
     while True:
         P = np.linalg.pinv(T)
         if isinstance(thresholds, Adaptive):
             seen = look(rows, everywhere, P)
             P, T = P / seen.unit, T * seen.unit[:, None]  # the largest weight of every component is one
-            alpha = thresholds.next(alpha, seen.error)
+            alpha = thresholds.next(None if alpha is None else np.asarray(alpha), seen.error)
         else:
             alpha = next(thresholds, None)
             if alpha is None:
                 return "the sequence of thresholds ended"
         deviation = floor * np.linalg.norm(P, axis=0)
-        fn = partial(_stage_block, P=np.ascontiguousarray(P, rows.dtype), alpha=float(alpha), deviation=deviation)
+        fn = partial(_stage_block, P=np.ascontiguousarray(P, rows.dtype), alpha=np.asarray(alpha), deviation=deviation)
         G, B, active = rows.reduce(fn, signal.row_noise, combine=accumulate)
         G, B = G.astype(np.float64), B.T.astype(np.float64)
         if not started:
@@ -107,12 +130,14 @@ def gradient_stages(
         change = float(np.abs(new - T).max() / max(np.abs(new).max(), np.finfo(float).tiny))
         T = new
         level = float(np.median(deviation) * typical_noise)
-        details = {"threshold": max(float(alpha), level), "floor": level, "active": active / max(1, source.shape[0])}
+        typical = float(np.median(alpha))
+        details = {"threshold": max(typical, level), "floor": level, "active": active / max(1, source.shape[0])}
         objective = _objective(T, G, B, squared_norm)
         yield Progress(_components(T, basis), objective, change, details=details, certified=False)
         if not np.isfinite(change):
-            return "the components are not finite; use a smaller step_size"
-        if alpha <= level:
+            return Unsettled("the components are not finite; use a smaller step_size")
+        above = above or bool(np.any(alpha > level))
+        if above and level > 0.0 and np.all(alpha <= level):
             return f"the threshold reached the noise in the weights, {level:.2g}"
         if change <= tol:
             return f"components changed by {change:.2g} <= tol={tol:g}"
@@ -159,16 +184,21 @@ class BatchState:
         Batches of a stage, T.
     step_size : float
         As in :func:`gradient_stages`.
+    noise : float
+        Thresholds stay above this times the length of a component's decoder: the standard deviation of an entry's noise
+        times how many of them count.
     """
 
     H: Array
     thresholds: Iterator[float]
     steps: int
     step_size: float
+    noise: float = 0.0
     alpha: float = np.nan
     taken: int = 0
     stage: int = 0
     P: Array = field(init=False)
+    floors: Array = field(init=False)
 
     def __post_init__(self) -> None:
         self.H = np.array(self.H, np.float64)
@@ -177,6 +207,7 @@ class BatchState:
     def _begin_stage(self) -> None:
         self.P = np.linalg.pinv(self.H)
         self.alpha = float(next(self.thresholds))
+        self.floors = self.noise * np.linalg.norm(self.P, axis=0)
         self.taken = 0
 
     def step(self, batch: Block) -> float:
@@ -185,7 +216,7 @@ class BatchState:
             self.stage += 1
             self._begin_stage()
         W = blocks.dot(batch, np.ascontiguousarray(self.P, batch.dtype))
-        W[self.alpha > W] = 0.0
+        W[np.maximum(self.alpha, self.floors) > W] = 0.0
         G = (W.T @ W).astype(np.float64)
         B = blocks.tdot(batch, W).T.astype(np.float64)
         objective = _objective(self.H, G, B, float(blocks.squared_norms(batch).sum()))
@@ -205,6 +236,7 @@ def batch_stages(
         The start, then every stage.
     """
     stream = _endless(source, batch_size, rng)
+    falling = not (isinstance(state.thresholds, FallingThresholds) and state.thresholds.decay == 1.0)
     started = False
     while True:
         before, objective, alpha = state.H, 0.0, state.alpha
@@ -218,9 +250,13 @@ def batch_stages(
         except StopIteration:
             return "the sequence of thresholds ended"
         change = float(np.abs(state.H - before).max() / max(np.abs(state.H).max(), np.finfo(float).tiny))
-        yield Progress(state.H, objective / state.steps, change, details={"threshold": alpha}, certified=False)
+        level = float(np.median(state.floors))
+        details = {"threshold": max(alpha, level), "floor": level}
+        yield Progress(state.H, objective / state.steps, change, details=details, certified=False)
         if change <= tol:
             return f"components changed by {change:.2g} <= tol={tol:g}"
+        if falling and alpha <= level:
+            return f"the threshold reached the noise in the weights, {level:.2g}"
 
 
 def _endless(source: RowSource, batch_size: int, rng: np.random.Generator) -> Iterator[Block]:
@@ -254,7 +290,7 @@ def _components(T: Array, basis: Array | None) -> Array:
 
 
 def _stage_block(
-    block: Block, row_noise: Array, *, P: Array, alpha: float, deviation: Array
+    block: Block, row_noise: Array, *, P: Array, alpha: Array, deviation: Array
 ) -> tuple[Array, Array, float]:
     """``W' W``, ``X' W`` and the number of weights that are left."""
     W = blocks.dot(block, P)

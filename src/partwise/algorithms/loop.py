@@ -16,6 +16,10 @@ Stages = Generator["Progress", None, str | None]  # an algorithm that says why i
 Callback = Callable[["Progress"], Any]
 
 
+class Unsettled(str):
+    """A reason to end that is not convergence."""
+
+
 @dataclass(frozen=True)
 class Progress:
     """One iteration's outcome.
@@ -111,7 +115,8 @@ def run(
     Parameters
     ----------
     iterations : iterator of Progress
-        The algorithm. Ending by itself means that it converged; a generator may return the reason.
+        The algorithm. Ending by itself means that it converged; a generator may return the reason,
+        and an :class:`Unsettled` one if it did not.
     max_iter : int
         Largest number of iterations.
     tol : float
@@ -146,7 +151,8 @@ def run(
             if number >= max_iter:
                 break
         else:
-            converged, reason = True, ending.reason or "no further change is possible"
+            converged = not isinstance(ending.reason, Unsettled)
+            reason = str(ending.reason or "no further change is possible")
     except KeyboardInterrupt:
         if state is None:
             raise

@@ -38,11 +38,12 @@ class Adaptive:
     fastest: float
     share: float
 
-    def next(self, last: float | None, error: float) -> float:
-        """The threshold after ``last``, relative to the largest weight."""
+    def next(self, last: Array | None, error: Array) -> Array:
+        """The thresholds after ``last``, relative to the largest weight of every component."""
         if last is None:
-            return min(FIRST_THRESHOLD, FIRST_MARGIN * error)
-        return min(last / self.slowest, max(last / self.fastest, self.share * error))
+            # without negative weights nothing is known of the error: the start may hold all the data in its cone
+            return np.where(error > 0.0, np.minimum(FIRST_THRESHOLD, FIRST_MARGIN * error), FIRST_THRESHOLD)
+        return np.minimum(last / self.slowest, np.maximum(last / self.fastest, self.share * error))
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,15 @@ class Look:
     unit: Array
 
     @property
-    def error(self) -> float:
-        """A quantile of the negative parts of all weights, relative to the median unit."""
-        above = np.cumsum(self.counts[1].sum(axis=0)[::-1])[::-1]
-        full = np.flatnonzero(above > (1.0 - QUANTILE) * self.counts.sum())
-        return float(edges()[full[-1]] / np.median(self.unit)) if len(full) else 0.0
+    def error(self) -> Array:
+        """A quantile of the negative parts of the weights of every component, relative to its unit.
+
+        Every component has its own: one that is still wrong must not be hurried by many that are right.
+        """
+        above = np.cumsum(self.counts[1][:, ::-1], axis=1)[:, ::-1]
+        full = above > (1.0 - QUANTILE) * self.counts.sum(axis=(0, 2))[:, None]
+        last = full.shape[1] - 1 - np.argmax(full[:, ::-1], axis=1)
+        return np.where(full.any(axis=1), edges()[last], 0.0) / self.unit
 
     def level(self, least: int) -> Array:
         """For every component a level below which at least so many weights lie; 0 if that many are negative."""

@@ -24,7 +24,8 @@ Array = npt.NDArray[Any]
 
 TINY_ROW = 1e-3  # rows below this times the mean size have no direction worth the name,
 NOISY_ROW = 30.0  # nor have rows below this times their noise
-DOUBTFUL = 0.01  # a function that is not positive for more than this part of the rows does not measure their size
+DOUBTFUL = 0.01  # a function that is not positive for more than this part of the clear rows does not measure size
+CLEAR_ROW = 4.0  # a row is clear if its squared length is this times that of its noise
 RANK_EPS = 32.0  # singular values below this many rounding units of the largest are zero
 EXACT_BELOW = 1e-6  # a residual of squared norms is computed from the residual itself below this
 NOISELESS_EPS = 1e3  # rounding units
@@ -114,7 +115,7 @@ def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.rando
     noise = float(np.sqrt(total / (max(n - len(basis), 1) * freedom))) if freedom else np.nan
     row_noise = np.sqrt((outside + PRIOR_ROWS * np.nan_to_num(noise) ** 2) / (freedom + PRIOR_ROWS))
     relative = float(np.sqrt(total / squared_norm)) if squared_norm > 0.0 else 0.0
-    size, mean = _size_function(rows, basis)
+    size, mean = _size_function(rows, basis, row_noise)
     sizes = np.asarray(rows.map_rows(partial(_sizes, size=size), width=None, dtype=np.float64)) if mean else np.ones(n)
     mean = mean or 1.0
     usable = sizes > TINY_ROW * mean
@@ -129,13 +130,16 @@ def _squared_norms(source: RowSource) -> Array:
     return np.asarray(source.map_rows(blocks.squared_norms, width=None, dtype=np.float64))
 
 
-def _size_function(rows: RowSource, basis: Array) -> tuple[Array, float]:
-    """A linear function that is positive on nearly all rows: their sum, or their part along the mean direction."""
+def _size_function(rows: RowSource, basis: Array, row_noise: Array) -> tuple[Array, float]:
+    """A linear function that is positive on nearly all rows: their sum, or their part along the mean direction.
+
+    Rows of nothing but noise (background pixels, empty samples) are on either side of any function and have no say.
+    """
     n = max(1, rows.shape[0])
     mean_direction = rows.reduce(_direction_block)
     for size in (basis.sum(axis=1), mean_direction):
-        total, positive, filled = rows.reduce(partial(_size_block, size=size))
-        if positive >= (1.0 - DOUBTFUL) * filled and total > 0.0:
+        total, positive, clear = rows.reduce(partial(_size_block, size=size), row_noise)
+        if positive >= (1.0 - DOUBTFUL) * clear and total > 0.0:
             return size, float(total / n)
     return np.zeros(len(basis)), 0.0
 
@@ -159,9 +163,14 @@ def _direction_block(Y: Block) -> Array:
     return np.asarray(np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0) @ Y, np.float64)
 
 
-def _size_block(Y: Block, size: Array) -> tuple[float, int, int]:
-    sizes = Y @ size
-    return float(sizes.sum()), int((sizes > 0.0).sum()), int(np.any(Y != 0.0, axis=1).sum())
+def clear_rows(Y: Block, row_noise: Array) -> npt.NDArray[np.bool_]:
+    """Which rows are more than noise."""
+    return np.asarray(blocks.squared_norms(Y) > CLEAR_ROW * Y.shape[1] * row_noise**2)
+
+
+def _size_block(Y: Block, row_noise: Array, *, size: Array) -> tuple[float, int, int]:
+    sizes, clear = Y @ size, clear_rows(Y, row_noise)
+    return float(sizes.sum()), int((clear & (sizes > 0.0)).sum()), int(clear.sum())
 
 
 def _sizes(Y: Block, size: Array) -> Array:

@@ -2,5 +2,6 @@
 
 from partwise.estimators.and_ import AND
 from partwise.estimators.classic import ANLS, HALS, MU
+from partwise.estimators.purification import Purification
 
-__all__ = ["AND", "ANLS", "HALS", "MU"]
+__all__ = ["AND", "ANLS", "HALS", "MU", "Purification"]

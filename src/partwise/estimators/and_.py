@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import repeat
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,6 +16,7 @@ from partwise.algorithms.gradient import (
     ADAPTIVE,
     PAPER_STEPS,
     BatchState,
+    FallingThresholds,
     batch_stages,
     gradient_stages,
     paper_thresholds,
@@ -31,10 +31,13 @@ from partwise.sources import Inspection, RowSource, inspect
 from partwise.sources.passes import single_blas_thread
 from partwise.starts import make_start, near_pure_start
 
+FINISH_TOL = 1e-6  # KKT residual of the finish with non-negative components
+
 
 class AND(Factorization):
-    """Alternating non-negative gradient descent: recovers the true parts under strong correlations and noise [1]_.
+    """Alternating non-negative gradient descent: recovers the true parts under strong correlations and noise.
 
+    Y. Li and Y. Liang's algorithm [1]_ and our faster form of it.
     Stages of three steps: decode the weights with the Moore-Penrose inverse of the components, set those below a
     threshold to zero, update; the threshold falls from stage to stage. Nothing asks for components without negative
     entries, and nothing makes them so.
@@ -190,27 +193,32 @@ class AND(Factorization):
         seen = inspect(source)
         self._check_data(seen)
         if first:
-            k = self._check_n_components(source.shape)
+            given = not isinstance(self.init, str)
+            # samples may come one by one if there is a start; the noise is measured in the first batch or not at all
+            k = self._check_n_components((source.shape[1] if given else source.shape[0], source.shape[1]))
             rng = generator(self.random_state)
-            if self.init == "pure":
-                signal = find_signal(source, k, squared_norm=seen.squared_norm, rng=rng)
-                H0 = near_pure_start(signal, k=k, rng=rng) @ signal.basis
-                if len(H0) < k:
+            signal = find_signal(source, min(k, *source.shape), squared_norm=seen.squared_norm, rng=rng)
+            self.noise_ = signal.noise if source.shape[0] > 2 * k else 0.0
+            if not given and self.init == "pure":
+                if signal.rank < k:
                     raise InputError(
-                        f"X: the first batch has numerical rank {len(H0)}, too low for n_components={k}; give a larger "
-                        "first batch, or init"
+                        f"X: the first batch has numerical rank {signal.rank}, too low for n_components={k}; give a "
+                        "larger first batch, or init"
                     )
+                H0 = near_pure_start(signal, k=k, rng=rng) @ signal.basis
             else:
                 H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
             thresholds = self._thresholds()
-            self._online = BatchState(H0, thresholds, self._gradient_steps(), self.step_size)
+            self._online = BatchState(
+                H0, thresholds, self._gradient_steps(), self.step_size, self.floor * np.nan_to_num(self.noise_)
+            )
             self.n_iter_ = 0
         try:
             objective = [self._online.step(batch) for batch in source.batches(source.shape[0])]
         except StopIteration:
             raise InputError("thresholds: the sequence has ended; no further stage is possible") from None
         self.n_iter_ += 1
-        self.components_ = self._online.H
+        self.components_ = self._online.H.astype(source.dtype)
         self.n_components_ = len(self.components_)
         self.objective_ = float(np.sum(objective))
         return self
@@ -219,7 +227,7 @@ class AND(Factorization):
         if isinstance(self.thresholds, str):
             return paper_thresholds(self.decay)
         if isinstance(self.thresholds, Real):
-            return repeat(float(self.thresholds))
+            return FallingThresholds(float(self.thresholds), 1.0)
         given = np.asarray(self.thresholds, float)
         if given.ndim != 1 or not len(given) or not np.all(given >= 0.0):
             raise InputError(f"thresholds must be a non-empty vector of numbers >= 0, got {self.thresholds!r}")
@@ -261,9 +269,12 @@ class AND(Factorization):
             yield replace(progress, components=H)
         if self.nonnegative:
             sweeps = suggested_sweeps(seen.nonzero / max(1, source.shape[0]), source.shape[1], k)
-            polish = hals(source, np.maximum(H, 0.0), squared_norm=seen.squared_norm, sweeps=sweeps, tol=self.tol)
+            polish = hals(source, np.maximum(H, 0.0), squared_norm=seen.squared_norm, sweeps=sweeps, tol=FINISH_TOL)
             next(polish)  # its start is where the stages ended
-            yield from polish
+            for progress in polish:
+                yield replace(progress, certified=False)
+                if progress.certified and progress.kkt <= FINISH_TOL:
+                    return f"{ending.reason}; then HALS to a KKT residual of {progress.kkt:.2g}"
         return ending.reason
 
     def _facets(self, source: RowSource, signal: Signal, k: int, seen: Inspection, rng: np.random.Generator) -> Stages:
@@ -289,7 +300,8 @@ class AND(Factorization):
 
     def _batches(self, source: RowSource, signal: Signal, k: int, seen: Inspection, rng: np.random.Generator) -> Stages:
         H0 = self._start(source, signal, k, seen, rng)
-        state = BatchState(H0, self._thresholds(), self._gradient_steps(), self.step_size)
+        noise = self.floor * float(np.nan_to_num(signal.noise))
+        state = BatchState(H0, self._thresholds(), self._gradient_steps(), self.step_size, noise)
         return batch_stages(source, state, batch_size=int(self.batch_size or 1), rng=rng, tol=self.tol)
 
     def _start(self, source: RowSource, signal: Signal, k: int, seen: Inspection, rng: np.random.Generator) -> Any:
@@ -303,9 +315,9 @@ class AND(Factorization):
         return lambda components: {**error(components), **theory(components)}
 
     @single_blas_thread()
-    def _fit(self, X: Any, truth: Any) -> tuple[RowSource, Any]:
-        self.__dict__.pop("_online", None)
-        result = super()._fit(X, truth)
+    def _fit(self, X: Any, truth: Any, *, weights: bool = False) -> tuple[RowSource, Any]:
+        result = super()._fit(X, truth, weights=weights)
+        self.__dict__.pop("_online", None)  # what a stream has learnt is lost only to a fit that succeeds
         used = np.linalg.norm(self.components_, axis=1) > 0.0
         self.weight_noise_ = np.zeros(len(self.components_))
         if used.any() and hasattr(self, "noise_"):

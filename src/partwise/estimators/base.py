@@ -80,7 +80,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ndarray or Dask array of shape (n_samples, n_components)
             Non-negative weights.
         """
-        source, W = self._fit(X, truth)
+        source, W = self._fit(X, truth, weights=True)
         if W is None:
             raise KeyboardInterrupt
         return source.deliver(W)
@@ -158,8 +158,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # what is computed between passes is small, and BLAS's threads would still be spinning in the next pass
     @single_blas_thread()
-    def _fit(self, X: Any, truth: Any) -> tuple[RowSource, Any]:
-        """Fit, or leave everything as it was; the weights are None if Ctrl-C came while they were computed."""
+    def _fit(self, X: Any, truth: Any, *, weights: bool = False) -> tuple[RowSource, Any]:
+        """Fit, or leave everything as it was; weights are None if not wanted, or if Ctrl-C came meanwhile."""
         before = dict(vars(self))
         try:
             source, result = self._run(X, truth)
@@ -174,8 +174,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.reconstruction_error_ = np.nan
         W = None
         try:
-            W = self._decode(source)
-            squared, norm = squared_residual(source, W, np.ascontiguousarray(self.components_.T))
+            W = self._decode(source) if weights else None
+            Ht = np.ascontiguousarray(self.components_.T)
+            squared, norm = squared_residual(source, Ht, W=W, decode=self._decoder(source.dtype))
             self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
         except KeyboardInterrupt:
             warnings.warn(

@@ -62,12 +62,13 @@ def truncated_svd(
         eigenvalues, U = np.linalg.eigh((Q.T @ Z + Z.T @ Q) / 2.0)
         order = np.argsort(eigenvalues)[::-1][:width]
         new = np.sqrt(np.maximum(eigenvalues[order[:k]], 0.0))
-        vectors = (Q @ U[:, order[:k]]).T
+        # X'X times the Ritz vectors: each column holds one scale, so the last ones are not drowned by the first, as
+        # they are in U itself
+        vectors = np.linalg.qr(Z @ U[:, order[:k]])[0].T
         settled = np.all(np.abs(new - values) <= np.maximum(tol * new, 1e-12 * new.max(initial=0.0)))
         values = new
         if settled or (few and number):
             break
-        # turned to the Ritz vectors, each column holds one scale: the last ones are not drowned by the first
         Q = np.linalg.qr(Z @ U[:, order])[0]
     strongest = vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)]
     return values, vectors * np.where(strongest < 0.0, -1.0, 1.0)[:, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -52,7 +53,7 @@ def relative_error(X: Any, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
     weights = W if not isinstance(W, (list, tuple)) else np.asarray(W)
     components = np.asarray(H)
     _check_factors(source.shape, np.shape(weights), components.shape)
-    squared, norm = squared_residual(source, weights, np.ascontiguousarray(components.T))
+    squared, norm = squared_residual(source, np.ascontiguousarray(components.T), W=weights)
     if norm == 0.0:
         return 0.0 if squared == 0.0 else float("inf")
     return float(np.sqrt(squared / norm))
@@ -93,13 +94,22 @@ def l1_residual(truth_product: npt.ArrayLike, W: npt.ArrayLike, H: npt.ArrayLike
     return float(1.0 - np.abs(P - weights @ components).sum() / size)
 
 
-def squared_residual(source: RowSource, W: Rows, Ht: Array) -> tuple[float, float]:
-    """``|X - W H|^2`` and ``|X|^2``."""
-    squared, norm, WtW = source.reduce(partial(_residual_block, Ht=Ht, exact=False), W)
+def squared_residual(
+    source: RowSource, Ht: Array, *, W: Rows | None = None, decode: Callable[[Block], Array] | None = None
+) -> tuple[float, float]:
+    """``|X - W H|^2`` and ``|X|^2``; with ``decode`` the weights are made block by block and not kept."""
+    fn: Callable[..., Any] = _residual_block if W is not None else partial(_decoded_block, decode=decode)
+    rows = () if W is None else (W,)
+    squared, norm, WtW = source.reduce(partial(fn, Ht=Ht, exact=False), *rows)
     squared += float(np.vdot(WtW, Ht.T.astype(np.float64) @ Ht))
     if squared <= CANCELLATION * norm:
-        squared = source.reduce(partial(_residual_block, Ht=Ht, exact=True), W)[0]
+        squared = source.reduce(partial(fn, Ht=Ht, exact=True), *rows)[0]
     return float(squared), float(norm)
+
+
+def _decoded_block(block: Block, *, decode: Callable[[Block], Array] | None, Ht: Array, exact: bool) -> Any:
+    assert decode is not None
+    return _residual_block(block, decode(block).astype(block.dtype, copy=False), Ht=Ht, exact=exact)
 
 
 def _residual_block(block: Block, W: Array, *, Ht: Array, exact: bool) -> tuple[float, float, Array]:

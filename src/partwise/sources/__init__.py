@@ -1,11 +1,13 @@
 """Where rows live: memory, files, Dask. One protocol, four verbs, one tree reduction."""
 
+from partwise.sources.generated import GeneratedSource
 from partwise.sources.inspection import Inspection, inspect
 from partwise.sources.memory import MemorySource
 from partwise.sources.opening import brings_own_rows, open_source
 from partwise.sources.protocol import RowSource, accumulate, add, pairwise_tree
 
 __all__ = [
+    "GeneratedSource",
     "Inspection",
     "MemorySource",
     "RowSource",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.signal import Signal
+from partwise.algorithms.signal import Signal, clear_rows
 from partwise.algorithms.spa import spa
 from partwise.exceptions import DegenerateDataWarning, InputError
 from partwise.linalg.nnls import check_components
@@ -22,7 +22,6 @@ Array = npt.NDArray[Any]
 INITS = ("pure", "nndsvd", "nndsvda", "random")
 TINY_ROW = 1e-3  # rows below this times the mean row sum are noise as directions and are not picked as pure
 COLLAPSED = 10.0
-CLEAR_ROW = 4.0  # rows are picked if their squared length is this times that of their noise
 NO_ROW = 1e-60  # below this even the square of a scaled row is in danger
 
 
@@ -158,8 +157,8 @@ def near_pure_start(signal: Signal, *, k: int, rng: np.random.Generator) -> Arra
         One record a row.
     """
     rank = signal.rank
-    clear = partial(_clear_block, rank=rank)
-    scale = np.asarray(signal.rows.map_rows(clear, signal.inverse_size, signal.row_noise, width=None, dtype=np.float64))
+    aligned = (signal.inverse_size, signal.row_noise)
+    scale = np.asarray(signal.rows.map_rows(_clear_block, *aligned, width=None, dtype=np.float64))
     anchors = spa(signal.rows, rank, row_scale=scale).anchors
     if len(anchors) < rank:
         anchors = spa(signal.rows, rank, row_scale=signal.inverse_size).anchors
@@ -182,9 +181,8 @@ def near_pure_start(signal: Signal, *, k: int, rng: np.random.Generator) -> Arra
     return np.asarray(signal.mean_size * means)
 
 
-def _clear_block(Y: Block, inverse_size: Array, row_noise: Array, *, rank: int) -> Array:
-    clear = blocks.squared_norms(Y) > CLEAR_ROW * rank * row_noise**2
-    return np.where(clear, inverse_size, 0.0)
+def _clear_block(Y: Block, inverse_size: Array, row_noise: Array) -> Array:
+    return np.where(clear_rows(Y, row_noise), inverse_size, 0.0)
 
 
 def _near_block(Y: Block, inverse_size: Array, row_noise: Array, *, points: Array, noise: Array) -> tuple[Array, Array]:

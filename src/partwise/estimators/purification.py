@@ -1,0 +1,231 @@
+"""Purification as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
+from itertools import islice
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from partwise.algorithms.loop import Ending, Progress
+from partwise.algorithms.purification import NORMS, Decoder, balanced, batches_of, polish, purification, unit_weights
+from partwise.estimators.base import Factorization
+from partwise.exceptions import InputError
+from partwise.metrics import RecoveryMeasures
+from partwise.sources import GeneratedSource, Inspection, RowSource
+from partwise.starts import make_start
+
+
+class Purification(Factorization):
+    r"""Components of independent weights under large noise: decode with a ReLU, update by a covariance.
+
+    Algorithm 1 of Li, Liang and Risteski [1]_. With the left inverse P of the components H that has the least infinity
+    norm, every iteration is
+
+    .. math::
+        w &= \max(x P - \alpha, 0) \quad (2), \\
+        H &\leftarrow (1 - \eta) H + r \eta\, \mathrm E[(w - w')(x - x')^\top],
+
+    and the expectation over all pairs of samples is :math:`2\, \mathrm{Cov}(w, x)`. If the weights are independent
+    and the start is near, it recovers the truth from samples with bounded adversarial noise (Theorems 1 and 6) and
+    with larger unbiased noise (Theorems 2 and 7). Nothing is asked of the components but linear independence, and
+    components and data may have negative entries. No function of the components falls.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the smaller of the numbers of samples and features, which is the default.
+    init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
+        Where to start: near the truth, as (A3) says, by default at pure records. Components are scaled first so that
+        their typical large weights are 1, which gives `threshold` a meaning.
+    threshold : float, default=0.3
+        The paper's alpha, at least 0 and below 1: decoded weights below it are zero, the others lose it. Lower if most
+        weights of a sample are active.
+    step : float, default=0.5
+        The paper's eta. Above ``2 (1 - alpha) / (2 - alpha)``, 0.82 for 0.3, the size of components swings up and up.
+    scale : float, optional
+        The paper's r. By default ``(1 - alpha) / (2 median Var(w_i))``, from the first decoding alone.
+    inverse : {"least-inf", "pinv"}, default="least-inf"
+        The left inverse: of least infinity norm, which amplifies adversarial noise least, or the pseudoinverse, which
+        does so for unbiased noise that is independent from entry to entry.
+    relu : bool, default=True
+        ``False`` decodes by ``w = x P``, which cannot tell components from their rotations (equation 4): the proof's
+        counterexample, to compare with.
+    balance : bool, default=False
+        Scale the components first so that all ``E[w_i**2]`` are alike (Section 6, "More general proportions"), where
+        some are much rarer than others.
+    batch_size : int, optional
+        Decode a fresh batch of this many samples in every iteration instead of all. A
+        :class:`partwise.sources.GeneratedSource` gives fresh samples of its own.
+    finish : {"and"} or None, default="and"
+        What follows: on finitely many samples the components settle where the decoded weights are uncorrelated, which
+        is off by the sampling error of the covariance. "and" goes on with exact steps: least squares, with an
+        intercept, on the weights of the pseudoinverse that reach the threshold. ``None``: the published algorithm.
+    max_iter : int, default=500
+        Largest number of iterations, each a pass over the data; those of the finish count.
+    tol : float, default=1e-5
+        Stop when the fixed-point residual ``|2 r Cov(w, x) - H| / |H|`` is this small; with fresh samples, when it
+        is no longer more than the sampling error of all that were averaged.
+    random_state : int, Generator or RandomState, optional
+        Seed.
+    callbacks : list of callables
+        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The parts, of such a size that their typical large weights are about 1 (`balance`: or above).
+    scale_ : float
+        The r that was used.
+    threshold_ : float
+        The alpha that was used.
+    inverse_norm_ : float
+        Infinity norm of the left inverse of the components: an entrywise error of the data is amplified by at most
+        this factor in a weight. Infinite if they are linearly dependent.
+    gap_ : float
+        Relative duality gap of that inverse: none is shorter by more.
+    balance_ : ndarray of shape (n_components,)
+        What the components were multiplied by to balance them; ones without `balance`.
+    reconstruction_error_ : float
+        ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
+    history_ : History
+        One row an iteration: time, fixed-point residual (``objective`` and ``kkt``; in the finish, the change that
+        the next exact step would make), threshold, step, scale, inverse_norm and gap (NaN in the finish); if a truth
+        was given the error and the quantities of the proof (:class:`partwise.metrics.RecoveryMeasures`).
+    n_iter_ : int
+        Iterations done.
+    converged_ : bool
+        Whether it stopped by itself.
+    stop_reason_ : str
+        Why it stopped.
+    kkt_ : float
+        Fixed-point residual of the components; after the finish, what another exact step would change.
+    n_components_ : int
+        Number of components.
+    n_features_in_ : int
+        Number of features.
+
+    References
+    ----------
+    .. [1] Y. Li, Y. Liang, A. Risteski, "Recovery guarantee of non-negative matrix factorization via alternating
+       updates", NIPS 2016, Algorithm 1, Theorems 1, 2, 6 and 7.
+
+    Examples
+    --------
+    >>> import partwise as pw
+    >>> clean = pw.datasets.make_binary_mixtures(n_samples=2000, n_features=60, n_components=8, random_state=0)
+    >>> data = pw.datasets.add_unbiased_noise(clean, 1e-3, random_state=0)
+    >>> model = pw.Purification(8, init=data.warm_start(0.05, random_state=0)).fit(data.X)
+    >>> pw.metrics.match_components(model.components_, data.components).errors.max() < 0.01
+    np.True_
+    >>> model.inverse_norm_ < 100, model.gap_ < 1e-12
+    (True, True)
+    """
+
+    _allow_negative: ClassVar[bool] = True
+    _residual_name: ClassVar[str] = "fixed-point residual"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Factorization._parameter_constraints,
+        "threshold": [Interval(Real, 0, 1, closed="left")],
+        "step": [Interval(Real, 0, 1, closed="right")],
+        "scale": [Interval(Real, 0, None, closed="neither"), None],
+        "inverse": [StrOptions(set(NORMS))],
+        "relu": ["boolean"],
+        "balance": ["boolean"],
+        "batch_size": [Interval(Integral, 2, None, closed="left"), None],
+        "finish": [StrOptions({"and"}), None],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        init: Any = "pure",
+        threshold: float = 0.3,
+        step: float = 0.5,
+        scale: float | None = None,
+        inverse: str = "least-inf",
+        relu: bool = True,
+        balance: bool = False,
+        batch_size: int | None = None,
+        finish: str | None = "and",
+        max_iter: int = 500,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        callbacks: Any = (),
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.threshold = threshold
+        self.step = step
+        self.scale = scale
+        self.inverse = inverse
+        self.relu = relu
+        self.balance = balance
+        self.batch_size = batch_size
+        self.finish = finish
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def _begin(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Iterator[Progress]:
+        H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
+        H, _ = unit_weights(source, H0, inverse=self.inverse)
+        self.balance_ = np.ones(k)
+        if self.balance:
+            H, self.balance_ = balanced(source, H, threshold=self.threshold, inverse=self.inverse)
+        return self._stages(source, H, rng)
+
+    def _stages(self, source: RowSource, H0: Any, rng: np.random.Generator) -> Generator[Progress, None, str]:
+        iterations = Ending(
+            purification(
+                source,
+                H0,
+                threshold=float(self.threshold),
+                step=float(self.step),
+                scale=None if self.scale is None else float(self.scale),
+                inverse=self.inverse,
+                relu=self.relu,
+                fresh=self._fresh(source, rng),
+                tol=self.tol,
+            )
+        )
+        yield from iterations
+        reason, last = str(iterations.reason), iterations.last
+        if self.finish is None or last is None:
+            return reason
+        finish = Ending(polish(source, last.components, threshold=float(self.threshold)))
+        yield from islice(finish, 1, None)  # the first is where we are
+        return f"{reason}; {finish.reason}"
+
+    def _fresh(self, source: RowSource, rng: np.random.Generator) -> Iterator[RowSource] | None:
+        """The samples of every iteration; None if always the same."""
+        if isinstance(source, GeneratedSource):
+            if self.batch_size is not None:
+                raise InputError("batch_size: a GeneratedSource has its own number of samples for every iteration")
+            return iter(partial(source.fresh, rng), None)
+        return None if self.batch_size is None else batches_of(source, int(self.batch_size), rng)
+
+    def _measures(self, truth: Any) -> Callable[[Any], dict[str, float]]:
+        return partial(_measured, error=super()._measures(truth), theory=RecoveryMeasures(truth))
+
+    def _fit(self, X: Any, truth: Any, *, weights: bool = False) -> tuple[RowSource, Any]:
+        fitted = super()._fit(X, truth, weights=weights)
+        used = self.history_["scale"][~np.isnan(self.history_["scale"])]
+        self.scale_ = float(used[-1]) if len(used) else np.nan
+        self.threshold_ = float(self.threshold)
+        try:
+            decoder = Decoder.of(np.asarray(self.components_, np.float64), self.threshold_, self.inverse)
+            self.inverse_norm_, self.gap_ = decoder.norm, decoder.gap
+        except InputError:  # the components have become linearly dependent
+            self.inverse_norm_, self.gap_ = np.inf, np.nan
+        return fitted
+
+
+def _measured(components: Any, error: Any, theory: Any) -> dict[str, float]:
+    return {**error(components), **theory(components)}

@@ -1,0 +1,298 @@
+"""What Purification promises: recovery from near and pure starts, under noise, of signed and of unbalanced parts."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import partwise as pw
+from partwise.datasets import Mixture, add_adversarial_noise, add_unbiased_noise, make_binary_mixtures
+from partwise.estimators.purification import Purification
+from partwise.exceptions import InputError
+from partwise.linalg import left_inverse
+from partwise.sources import GeneratedSource, MemorySource, inspect, open_source
+
+# samples without any component are part of the model
+pytestmark = pytest.mark.filterwarnings("ignore:X has .* all-zero row:partwise.exceptions.DegenerateDataWarning")
+variants = pytest.mark.parametrize("inverse", ["least-inf", "pinv"])
+seeds = pytest.mark.parametrize("seed", [0, 1, 2])
+
+
+@cache
+def mixtures(seed: int = 0, **options: Any) -> Mixture:
+    """The sizes of the paper's simplified case, k = 30, m = 200, s = 3."""
+    return make_binary_mixtures(**{"n_samples": 2500, **options}, random_state=seed)
+
+
+@cache
+def small(seed: int = 0, **options: Any) -> Mixture:
+    return make_binary_mixtures(n_samples=800, n_features=40, n_components=6, n_active=2, random_state=seed, **options)
+
+
+def error(model: Any, data: Mixture) -> float:
+    """Largest relative l2 error of a component."""
+    return float(pw.metrics.match_components(model.components_, data.components).errors.max())
+
+
+def fitted(data: Mixture, level: float | None = 0.05, X: Any = None, **params: Any) -> Purification:
+    init = "pure" if level is None else data.warm_start(level, random_state=0)
+    model = Purification(len(data.components), **{"init": init, "random_state": 0, **params})
+    return model.fit(data.X if X is None else X, truth=data.components)
+
+
+# --- recovery -----------------------------------------------------------------------------------------------
+
+
+@seeds
+@pytest.mark.parametrize("level", [0.1, None], ids=["perturbed", "cold"])
+def test_recovers_binary_mixtures(seed: int, level: float | None) -> None:
+    data = mixtures(seed)
+    model = fitted(data, level)
+    assert error(model, data) < 1e-9
+    # weights are 0 or about 1 in the scale that was chosen
+    W = model.transform(data.X[:50])
+    assert np.minimum(W, np.abs(W - 1.0)).max() < 0.1
+    assert model.reconstruction_error_ < 1e-8
+
+
+def test_without_the_finish_the_sampling_error_stays() -> None:
+    data = mixtures()
+    model = fitted(data, 0.1, finish=None)
+    assert 0.01 < error(model, data) < 0.2
+    assert model.kkt_ <= model.tol
+    assert model.stop_reason_.startswith("fixed-point residual")
+    assert model.history_["E_s"][-1] < 0.5 * model.history_["E_s"][0]
+
+
+def test_fresh_samples_do_without_the_finish() -> None:
+    data = small()
+    source = GeneratedSource(lambda n, rng: (rng.random((n, 6)) < 1 / 3) @ data.components, 2000, random_state=1)
+    fresh = fitted(data, 0.1, source, finish=None)
+    assert error(fresh, data) < 0.3 * error(fitted(data, 0.1, source.X, finish=None), data)
+    assert "sampling error of 2000 samples" in fresh.stop_reason_
+
+
+def test_fresh_batches() -> None:
+    data = small()
+    model, again = fitted(data, batch_size=200), fitted(data, batch_size=200)
+    assert error(model, data) < 1e-9
+    np.testing.assert_array_equal(again.components_, model.components_)
+    other = fitted(data, batch_size=200, random_state=1)
+    assert not np.array_equal(other.history_["kkt"], model.history_["kkt"])
+
+
+@variants
+def test_signed_components(inverse: str) -> None:
+    data = mixtures(signed=True)
+    assert (data.X < 0).any()
+    model = fitted(data, 0.1, inverse=inverse)
+    assert error(model, data) < 1e-9
+    assert (model.components_ < 0).any()
+
+
+def test_identity_decoding_does_not_recover() -> None:
+    data = mixtures()
+    options = {"finish": None, "batch_size": None}
+    assert error(fitted(data, 0.1, relu=False, **options), data) > 3 * error(fitted(data, 0.1, **options), data)
+
+
+@variants
+@pytest.mark.parametrize("pattern", ["mirror", "absent", "constant"])
+def test_adversarial_noise_of_theorem_1(inverse: str, pattern: str) -> None:
+    data = mixtures()
+    noisy = add_adversarial_noise(data, pw.metrics.noise_tolerance(data.components, c=1.0).theorem_1, pattern=pattern)
+    assert error(fitted(noisy, 0.1, inverse=inverse), data) < 0.1
+
+
+@variants
+def test_unbiased_noise_is_averaged_out(inverse: str) -> None:
+    data = mixtures()
+    noisy = add_unbiased_noise(data, 0.003, random_state=0)
+    in_a_sample = np.abs(noisy.noise).sum(axis=1).mean()
+    model = fitted(noisy, 0.1, inverse=inverse)
+    found = model.components_[pw.metrics.match_components(model.components_, data.components).permutation]
+    found = found / np.abs(found).sum(axis=1, keepdims=True)
+    assert np.abs(found - data.components).sum(axis=1).max() < 0.1 * in_a_sample
+
+
+def test_balance_finds_rare_components_sooner() -> None:
+    rng = np.random.default_rng(0)
+    odds = np.geomspace(0.01, 0.5, 8)
+    H, W = rng.dirichlet(np.ones(60), size=8), (rng.random((6000, 8)) < odds).astype(float)
+    data = Mixture(W @ H, H, W)
+    plain, model = fitted(data, finish=None), fitted(data, finish=None, balance=True)
+    moments = W.mean(axis=0) / model.balance_**2
+    assert moments.max() < 2.0 * moments.min()
+    np.testing.assert_array_equal(plain.balance_, np.ones(8))
+    assert model.n_iter_ < 0.7 * plain.n_iter_
+    # directions are those of the same fixed point
+    assert error(model, data) == pytest.approx(error(plain, data), rel=0.02)
+
+
+# --- the same on every kind of data -------------------------------------------------------------------------
+
+
+def test_every_kind_of_source_gives_the_same(tmp_path: Path) -> None:
+    data = small()
+    np.save(tmp_path / "X.npy", data.X)
+    expected = fitted(data).components_
+    kinds = {
+        "csr": sp.csr_array(data.X),
+        "memmap": tmp_path / "X.npy",
+        "dask": da.from_array(data.X, chunks=(300, 40)),
+        "blocks": MemorySource(data.X, block_rows=37),
+    }
+    for name, X in kinds.items():
+        np.testing.assert_allclose(fitted(data, X=X).components_, expected, rtol=0, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_single_precision(form: Any) -> None:
+    data = small()
+    model = fitted(data, X=form(data.X.astype(np.float32)))
+    assert model.components_.dtype == np.float32
+    assert error(model, data) < 1e-5
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-3, 1e150])
+def test_unit_of_the_data_does_not_matter(unit: float) -> None:
+    data = small()
+    model, other = fitted(data), fitted(data, X=unit * data.X)
+    np.testing.assert_allclose(other.components_ / unit, model.components_, rtol=1e-7, atol=1e-10)
+    assert other.scale_ == pytest.approx(model.scale_)
+
+
+def test_scale_of_the_start_does_not_matter() -> None:
+    data = small()
+    H0 = data.warm_start(0.05, random_state=0) * np.geomspace(1e-3, 1e3, 6)[:, None]
+    np.testing.assert_allclose(fitted(data, init=H0).components_, fitted(data).components_, rtol=1e-7, atol=1e-10)
+
+
+# --- attributes ---------------------------------------------------------------------------------------------
+
+
+@variants
+def test_attributes(inverse: str) -> None:
+    data = small()
+    model = fitted(data, inverse=inverse, threshold=0.25)
+    P = left_inverse(model.components_, norm="inf" if inverse == "least-inf" else "2")
+    assert model.inverse_norm_ == pytest.approx(np.abs(P).sum(axis=0).max())
+    assert 0.0 <= model.gap_ < 1e-10
+    assert model.threshold_ == 0.25
+    assert model.scale_ == model.history_["scale"][1]
+    assert model.converged_
+    assert model.n_iter_ == model.history_.n_rows - 1
+    assert {"error", "E_s", "E_plus", "N_2", "threshold", "inverse_norm", "gap"} <= set(model.history_)
+
+
+def test_given_scale() -> None:
+    assert fitted(small(), scale=2.5, max_iter=3, tol=0.0).scale_ == 2.5
+
+
+def test_generated_source_is_a_source() -> None:
+    source = GeneratedSource(lambda n, rng: rng.random((n, 7)) - 0.5, 50, random_state=3)
+    assert open_source(source) is source
+    assert inspect(source).shape == (50, 7)
+    assert inspect(source).n_negative > 0
+    same = GeneratedSource(source.draw, 50, random_state=3)
+    np.testing.assert_array_equal(same.X, source.X)
+    assert not np.array_equal(source.fresh(np.random.default_rng(3)).X, source.fresh(np.random.default_rng(4)).X)
+
+
+# --- stopping and errors ------------------------------------------------------------------------------------
+
+
+def test_interrupted() -> None:
+    def interrupt(progress: Any) -> None:
+        if progress.n_iter == 3:
+            raise KeyboardInterrupt
+
+    with pytest.warns(RuntimeWarning, match="interrupted by the user after iteration 3"):
+        model = fitted(small(), callbacks=[interrupt])
+    assert model.n_iter_ == 3
+    assert np.isfinite([model.inverse_norm_, model.scale_, model.reconstruction_error_]).all()
+
+
+def test_interrupted_before_there_is_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partwise.estimators.purification.unit_weights", interrupt)
+    model = Purification(6)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(small().X)
+    assert vars(model) == vars(Purification(6))
+
+
+def test_max_iter_is_told() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 with a fixed-point residual of"):
+        fitted(small(), max_iter=2)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"threshold": 1.0},
+        {"threshold": -0.1},
+        {"step": 0.0},
+        {"step": 1.1},
+        {"scale": 0.0},
+        {"inverse": "left"},
+        {"relu": "yes"},
+        {"balance": 2},
+        {"batch_size": 1},
+        {"finish": "hals"},
+    ],
+    ids=lambda params: "-".join(f"{name}={value}" for name, value in params.items()),
+)
+def test_bad_parameters(params: dict[str, Any]) -> None:
+    (name,) = params
+    with pytest.raises(ValueError, match=name):
+        fitted(small(), **params)
+
+
+def test_batches_of_a_generated_source_are_refused() -> None:
+    source = GeneratedSource(lambda n, rng: rng.random((n, 7)), 50, random_state=3)
+    with pytest.raises(InputError, match="batch_size: a GeneratedSource has its own"):
+        Purification(3, batch_size=10).fit(source)
+
+
+@pytest.mark.parametrize(
+    ("draw", "n", "message"),
+    [
+        (lambda n, rng: rng.random((n, 2)), 0, "n_samples must be at least 1"),
+        (lambda n, rng: rng.random((n + 1, 2)), 5, "asked for 5 samples and returned 6"),
+        (lambda n, rng: rng.random(n), 5, "two dimensions"),
+    ],
+    ids=["none", "too-many", "vector"],
+)
+def test_bad_draws(draw: Any, n: int, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        GeneratedSource(draw, n)
+
+
+def test_draws_must_stay_alike() -> None:
+    widths = iter([3, 4])
+    source = GeneratedSource(lambda n, rng: rng.random((n, next(widths))), 5)
+    with pytest.raises(InputError, match=r"first returned shape \(5, 3\), now \(5, 4\)"):
+        source.fresh(np.random.default_rng(0))
+
+
+def test_dependent_start_is_refused() -> None:
+    H0 = small().components.copy()
+    H0[4] = H0[1]
+    with pytest.raises(InputError, match="components 1 and 4 of H are linearly dependent"):
+        Purification(6, init=H0).fit(small().X)
+
+
+def test_clone_keeps_the_parameters() -> None:
+    model = Purification(3, threshold=0.2, inverse="pinv", relu=False, balance=True, batch_size=5, finish=None)
+    assert clone(model).get_params() == model.get_params()
