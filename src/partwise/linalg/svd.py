@@ -56,20 +56,23 @@ def truncated_svd(
     few = m <= 8 * width
     Q = np.eye(m) if few else np.linalg.qr(rng.standard_normal((m, width)))[0]
     values = np.zeros(k)
+    invariant = max(1e-10, 10.0 * float(np.finfo(source.dtype).eps))
     for number in range(max_passes):
         Z = source.reduce(partial(_gram_block, Q=np.ascontiguousarray(Q, source.dtype))).astype(np.float64)
         # Rayleigh-Ritz: Q' X'X Q = Q' Z
-        eigenvalues, U = np.linalg.eigh((Q.T @ Z + Z.T @ Q) / 2.0)
+        QZ = Q.T @ Z
+        eigenvalues, U = np.linalg.eigh((QZ + QZ.T) / 2.0)
         order = np.argsort(eigenvalues)[::-1][:width]
         new = np.sqrt(np.maximum(eigenvalues[order[:k]], 0.0))
-        # X'X times the Ritz vectors: each column holds one scale, so the last ones are not drowned by the first, as
-        # they are in U itself
-        vectors = np.linalg.qr(Z @ U[:, order[:k]])[0].T
         settled = np.all(np.abs(new - values) <= np.maximum(tol * new, 1e-12 * new.max(initial=0.0)))
         values = new
-        if settled or (few and number):
+        # where the rank is below the width, the second pass finds that X'X leads nowhere out of the subspace
+        if settled or (number and (few or np.linalg.norm(Z - Q @ QZ) <= invariant * np.linalg.norm(Z))):
             break
         Q = np.linalg.qr(Z @ U[:, order])[0]
+    # X'X times the Ritz vectors: each column holds one scale, so the last ones are not drowned by the first, as they
+    # are in U itself
+    vectors = np.linalg.qr(Z @ U[:, order[:k]])[0].T
     strongest = vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)]
     return values, vectors * np.where(strongest < 0.0, -1.0, 1.0)[:, None]
 

@@ -102,7 +102,8 @@ def squared_residual(
     rows = () if W is None else (W,)
     squared, norm, WtW = source.reduce(partial(fn, Ht=Ht, exact=False), *rows)
     squared += float(np.vdot(WtW, Ht.T.astype(np.float64) @ Ht))
-    if squared <= CANCELLATION * norm:
+    # WtW is zero where the residual itself was summed, of dense blocks
+    if squared <= CANCELLATION * norm and WtW.any():
         squared = source.reduce(partial(fn, Ht=Ht, exact=True), *rows)[0]
     return float(squared), float(norm)
 
