@@ -89,13 +89,12 @@ def facet_stages(
     last: Progress | None = None
     schedule = Adaptive(slowest=1.3, fastest=1000.0, share=0.5)
     alpha: Array | None = None
-    relative_noise = float(np.median(signal.row_noise * signal.inverse_size))
     waited = 0
     while True:
         P, T, error, lowest = _look(signal, T)
         alpha = schedule.next(alpha, error)
         deviation = floor * np.linalg.norm(P, axis=0)
-        lowest = np.maximum(lowest, deviation * relative_noise)
+        lowest = np.maximum(lowest, deviation * signal.relative_noise)
         trial = Decoder(P, np.maximum(alpha, lowest), deviation)
         C, before, objective, off = _fit_decoders(signal, trial)
         if last is None:
@@ -160,7 +159,7 @@ def _fit_decoders(signal: Signal, decoder: Decoder) -> tuple[Array, float, float
     C = np.eye(k)
     before, after, off = 0.0, 0.0, np.zeros(k)
     others = ~np.eye(k, dtype=bool)
-    typical = np.inf if signal.noiseless else float(np.median(signal.row_noise * signal.inverse_size))
+    typical = np.inf if signal.noiseless else signal.relative_noise
     group = max(1, min(k, TENSOR_BYTES // (8 * k * k)))
     for first in range(0, k, group):
         js = np.arange(first, min(first + group, k))

@@ -10,7 +10,7 @@ comes with the inverse of its size, a positive linear function of it, and with t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,11 @@ class Signal:
         """Number of coordinates: what was asked for, or the numerical rank of the data if that is less."""
         return len(self.basis)
 
+    @cached_property
+    def relative_noise(self) -> float:
+        """The median noise of a row relative to its size."""
+        return float(np.median(self.row_noise * self.inverse_size))
+
     @property
     def noiseless(self) -> bool:
         """Whether what lies outside the span is no more than rounding errors."""
@@ -106,28 +111,36 @@ def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.rando
         basis = basis[keep]
         rows = source.project(basis.T)
     inside = _squared_norms(rows)
-    outside = _squared_norms(source) - inside
+    outside = _squared_norms(source)
+    outside -= inside
     if outside.sum() <= EXACT_BELOW * squared_norm:
         residual = partial(_residual_block, basis=np.ascontiguousarray(basis, source.dtype))
-        outside = np.asarray(source.map_rows(residual, width=None, dtype=np.float64))
-    outside = np.maximum(outside, 0.0)
+        outside = np.require(source.map_rows(residual, width=None, dtype=np.float64), requirements="W")
+    np.maximum(outside, 0.0, out=outside)
     total, freedom = float(outside.sum()), m - len(basis)
     noise = float(np.sqrt(total / (max(n - len(basis), 1) * freedom))) if freedom else np.nan
-    row_noise = np.sqrt((outside + PRIOR_ROWS * np.nan_to_num(noise) ** 2) / (freedom + PRIOR_ROWS))
+    # in place: these are as long as the data
+    row_noise = outside
+    row_noise += PRIOR_ROWS * np.nan_to_num(noise) ** 2
+    row_noise /= freedom + PRIOR_ROWS
+    np.sqrt(row_noise, out=row_noise)
     relative = float(np.sqrt(total / squared_norm)) if squared_norm > 0.0 else 0.0
     size, mean = _size_function(rows, basis, row_noise)
     sizes = np.asarray(rows.map_rows(partial(_sizes, size=size), width=None, dtype=np.float64)) if mean else np.ones(n)
+    sizes = np.require(sizes, requirements="W")
     mean = mean or 1.0
     usable = sizes > TINY_ROW * mean
     # how long a row of size one is, and so below which size a row is mostly noise
-    length = float(np.median(np.sqrt(inside[usable]) / sizes[usable])) if usable.any() else 1.0
-    guard = NOISY_ROW * row_noise * np.sqrt(len(basis)) / (length or 1.0)
-    inverse = 1.0 / np.maximum(np.where(usable, sizes, mean), guard)
+    length = float(np.sqrt(np.median(inside[usable] / sizes[usable] ** 2))) if usable.any() else 1.0
+    del inside
+    sizes[~usable] = mean
+    guard = NOISY_ROW * np.sqrt(len(basis)) / (length or 1.0) * row_noise
+    inverse = np.divide(1.0, np.maximum(sizes, guard, out=sizes), out=sizes)
     return Signal(rows, basis, inverse, row_noise, noise, relative, size, mean)
 
 
 def _squared_norms(source: RowSource) -> Array:
-    return np.asarray(source.map_rows(blocks.squared_norms, width=None, dtype=np.float64))
+    return np.require(source.map_rows(blocks.squared_norms, width=None, dtype=np.float64), requirements="W")
 
 
 def _size_function(rows: RowSource, basis: Array, row_noise: Array) -> tuple[Array, float]:
