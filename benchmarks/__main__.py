@@ -40,7 +40,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--best", type=many(float), help="hals-dense: best known error of each k")
     parser.add_argument("--slack", type=float, default=0.0, help="hals-sparse: target above sklearn's error")
     parser.add_argument("--uniform", action="store_true", help="hals-sparse: a uniform random matrix")
-    parser.add_argument("--seeds", type=int, help="and-recovery, and-noise, and-dense: data sets of each kind")
+    parser.add_argument("--seeds", type=int, help="and-*, purification: data sets of each kind")
     parser.add_argument("--stages", type=int, default=6, help="and-speed: stages of the reference to time, 0 for all")
     parser.add_argument("--rows", type=int, help="and-scaling: rows on the Dask cluster")
     another = "another interpreter for a peer (also BENCH_PYTHON_<NAME>)"

@@ -9,6 +9,7 @@ CASES = {
     "memory": "benchmarks.memory",
     "and-recovery": "benchmarks.and_recovery",
     "and-noise": "benchmarks.and_noise",
+    "purification": "benchmarks.purification",
     "and-dense": "benchmarks.and_dense",
     "and-speed": "benchmarks.and_speed",
     "and-scaling": "benchmarks.and_scaling",

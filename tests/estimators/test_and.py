@@ -480,6 +480,24 @@ def test_a_first_batch_that_makes_no_start(batch: np.ndarray, message: str) -> N
     assert model.partial_fit(data.X).n_iter_ == 1
 
 
+def test_a_stream_after_a_fit_begins_anew() -> None:
+    data = topics()
+    model = pw.AND(K, random_state=0).fit(data.X)
+    before = dict(vars(model))
+    with pytest.raises(InputError, match="NaN"):
+        model.partial_fit(np.full((20, 7), np.nan))
+    assert vars(model) == before  # all of the fit is still there, the number of features too
+    model.partial_fit(data.X)
+    assert not {"history_", "converged_", "stop_reason_", "reconstruction_error_", "weight_noise_"} & set(vars(model))
+
+
+@pytest.mark.parametrize(("samples", "measured"), [(2 * K, False), (2 * K + 1, True)])
+def test_noise_of_a_stream_is_measured_or_unknown(samples: int, measured: bool) -> None:
+    data = topics()
+    model = pw.AND(K, init=data.warm_start(0.05, random_state=0)).partial_fit(data.X[:samples])
+    assert np.isnan(model.noise_) != measured
+
+
 def test_batches_of_another_width_are_refused() -> None:
     data = topics()
     model = pw.AND(K).partial_fit(data.X)
@@ -498,6 +516,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "matrix": ({"thresholds": [[0.1]]}, "thresholds must be a non-empty vector of numbers >= 0"),
     "negative-in-a-list": ({"thresholds": [0.1, -0.1]}, "thresholds must be a non-empty vector of numbers >= 0"),
     "nan-in-a-list": ({"thresholds": [0.1, np.nan]}, "thresholds must be a non-empty vector of numbers >= 0"),
+    "words-in-a-list": ({"thresholds": ["low"]}, "thresholds must be a non-empty vector of numbers >= 0"),
     "negative": ({"thresholds": -0.1}, "'thresholds' parameter"),
     "nan": ({"thresholds": np.nan}, "'thresholds' parameter"),
     "unknown": ({"thresholds": "falling"}, "'thresholds' parameter"),

@@ -293,6 +293,16 @@ def test_dependent_start_is_refused() -> None:
         Purification(6, init=H0).fit(small().X)
 
 
+@pytest.mark.parametrize("finish", [None, "and"])
+def test_what_does_not_settle_has_not_converged(finish: str | None) -> None:
+    X = np.random.default_rng(0).random((100, 10))  # as many parts as features, all in all samples
+    model = Purification(10, finish=finish, random_state=0).fit(X)
+    assert "has stopped falling" in model.stop_reason_
+    assert model.kkt_ > model.tol
+    assert model.converged_ is False
+    assert type(model.stop_reason_) is str
+
+
 def test_clone_keeps_the_parameters() -> None:
     model = Purification(3, threshold=0.2, inverse="pinv", relu=False, balance=True, batch_size=5, finish=None)
     assert clone(model).get_params() == model.get_params()

@@ -12,6 +12,7 @@ this one removes it: far fewer stages, and it still works where most weights are
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 
 from partwise.algorithms.loop import Progress, Stages, Unsettled
 from partwise.algorithms.schedule import Adaptive, look, relative_weights
@@ -102,7 +104,13 @@ def facet_stages(
             yield last
         change = float(np.abs(C - np.eye(k)).max())
         if not np.isfinite(change) or np.linalg.cond(C) > SINGULAR:
-            return Unsettled("two components fell together; the stage before is kept"), decoder, last
+            reason = "two components fell together; the stage before is kept"
+            warnings.warn(
+                f"AND stopped: {reason}; give more samples, fewer components or another init",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+            return Unsettled(reason), decoder, last
         T = np.linalg.solve(C, T)
         details = {
             "threshold": float(np.median(trial.thresholds)),

@@ -85,7 +85,8 @@ class AND(Factorization):
     components_ : ndarray of shape (n_components, n_features)
         The parts, each as large as the mean sample (as given by the start where thresholds are not adaptive).
     noise_ : float
-        Standard deviation of the noise in an entry of the data; NaN if there are as many components as features.
+        Standard deviation of the noise in an entry of the data; NaN if there are as many components as features (or
+        if the first batch of a stream was too small to tell).
     weight_noise_ : ndarray of shape (n_components,)
         What that makes in the decoded weights of each component.
     threshold_floor_ : ndarray of shape (n_components,)
@@ -173,7 +174,10 @@ class AND(Factorization):
         """Take one gradient step on a batch of samples: a stream is learnt batch by batch.
 
         Every ``steps`` calls (50 by default) begin a new stage with a new decoder and the next threshold; adaptive
-        thresholds are the paper's here. The first batch makes the start if ``init`` is a name, so it should be large.
+        thresholds are the paper's here. The first batch makes the start if ``init`` is a name, so it should be large;
+        the noise is measured in it too, if it has more than ``2 n_components`` samples. The first call after a ``fit``
+        begins anew; to go on from what that found, give it as ``init`` to another estimator. ``objective_`` is half
+        the squared residual of the batch before the step.
 
         Parameters
         ----------
@@ -188,7 +192,19 @@ class AND(Factorization):
             The estimator.
         """
         self._validate_params()
+        before = dict(vars(self))
+        try:
+            return self._take_batch(X)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _take_batch(self, X: Any) -> AND:
         first = not hasattr(self, "_online")
+        if first:  # what an earlier fit found is not about this stream
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
         source = self._open(X, reset=first)
         seen = inspect(source)
         self._check_data(seen)
@@ -198,7 +214,7 @@ class AND(Factorization):
             k = self._check_n_components((source.shape[1] if given else source.shape[0], source.shape[1]))
             rng = generator(self.random_state)
             signal = find_signal(source, min(k, *source.shape), squared_norm=seen.squared_norm, rng=rng)
-            self.noise_ = signal.noise if source.shape[0] > 2 * k else 0.0
+            self.noise_ = signal.noise if source.shape[0] > 2 * k else np.nan
             if not given and self.init == "pure":
                 if signal.rank < k:
                     raise InputError(
@@ -210,7 +226,7 @@ class AND(Factorization):
                 H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
             thresholds = self._thresholds()
             self._online = BatchState(
-                H0, thresholds, self._gradient_steps(), self.step_size, self.floor * np.nan_to_num(self.noise_)
+                H0, thresholds, self._gradient_steps(), self.step_size, self.floor * float(np.nan_to_num(self.noise_))
             )
             self.n_iter_ = 0
         try:
@@ -228,7 +244,10 @@ class AND(Factorization):
             return paper_thresholds(self.decay)
         if isinstance(self.thresholds, Real):
             return FallingThresholds(float(self.thresholds), 1.0)
-        given = np.asarray(self.thresholds, float)
+        try:
+            given = np.asarray(self.thresholds, float)
+        except (TypeError, ValueError):  # words, or rows of different lengths
+            given = np.empty(0)
         if given.ndim != 1 or not len(given) or not np.all(given >= 0.0):
             raise InputError(f"thresholds must be a non-empty vector of numbers >= 0, got {self.thresholds!r}")
         return iter(given.tolist())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from numbers import Integral, Real
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from partwise.algorithms.loop import Ending, Progress
+from partwise.algorithms.loop import Ending, Progress, Stages, Unsettled
 from partwise.algorithms.purification import NORMS, Decoder, balanced, batches_of, polish, purification, unit_weights
 from partwise.estimators.base import Factorization
 from partwise.exceptions import InputError
@@ -181,7 +181,7 @@ class Purification(Factorization):
             H, self.balance_ = balanced(source, H, threshold=self.threshold, inverse=self.inverse)
         return self._stages(source, H, rng)
 
-    def _stages(self, source: RowSource, H0: Any, rng: np.random.Generator) -> Generator[Progress, None, str]:
+    def _stages(self, source: RowSource, H0: Any, rng: np.random.Generator) -> Stages:
         iterations = Ending(
             purification(
                 source,
@@ -196,12 +196,15 @@ class Purification(Factorization):
             )
         )
         yield from iterations
-        reason, last = str(iterations.reason), iterations.last
+        reason, last = iterations.reason, iterations.last
         if self.finish is None or last is None:
             return reason
         finish = Ending(polish(source, last.components, threshold=float(self.threshold)))
         yield from islice(finish, 1, None)  # the first is where we are
-        return f"{reason}; {finish.reason}"
+        both = f"{reason}; {finish.reason}"
+        # exact steps make good an iteration that did not settle only if they settle themselves
+        settled = not isinstance(reason, Unsettled) or (finish.last is not None and finish.last.kkt <= self.tol)
+        return both if settled and not isinstance(finish.reason, Unsettled) else Unsettled(both)
 
     def _fresh(self, source: RowSource, rng: np.random.Generator) -> Iterator[RowSource] | None:
         """The samples of every iteration; None if always the same."""

@@ -1,4 +1,4 @@
-"""Where rows live: memory, files, Dask. One protocol, four verbs, one tree reduction."""
+"""Where rows live: memory, files, Dask. One protocol, a few verbs, one tree reduction."""
 
 from partwise.sources.generated import GeneratedSource
 from partwise.sources.inspection import Inspection, inspect

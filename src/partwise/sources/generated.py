@@ -21,7 +21,7 @@ class GeneratedSource(MemorySource):
     n_samples : int
         Number of samples in a draw.
     random_state : int or numpy.random.Generator, optional
-        Seed of the first draw, which is kept and is what the four verbs read.
+        Seed of the first draw, which is kept and is what the verbs read.
     block_rows : int, optional
         Rows in a block; see :class:`MemorySource`.
 

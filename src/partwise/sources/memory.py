@@ -40,7 +40,7 @@ def partition(n_rows: int, row_bytes: float, block_bytes: int, block_rows: int |
 
 
 class BlockedSource(ABC):
-    """The four verbs for sources whose blocks are read in this process; a subclass says how to read one."""
+    """The verbs for sources whose blocks are read in this process; a subclass says how to read one."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]

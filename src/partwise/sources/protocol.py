@@ -18,7 +18,7 @@ MERGED_BYTES = 2 << 20
 
 @runtime_checkable
 class RowSource(Protocol):
-    """A matrix as blocks of rows, and the four verbs that every algorithm is written in.
+    """A matrix as blocks of rows, and the verbs that every algorithm is written in.
 
     A block function gets a concrete block, then the same rows of every ``aligned`` array.  It must be
     picklable (module level, or a ``functools.partial`` of one) and must not modify what it is given.  The
