@@ -133,3 +133,13 @@ def test_weights_are_relative_to_the_size_of_their_sample() -> None:
         found = relative_weights(form(block), scale, M)
         assert found.dtype == np.float64
         np.testing.assert_allclose(found, (block @ M) * scale[:, None], rtol=1e-6)
+
+
+def test_the_most_negative_and_the_number_above() -> None:
+    V = np.array([[1.0, -0.5], [0.25, 4.0], [-1e-3, 1e-6], [0.0, 2.0]])
+    seen = look(open_source(V), np.ones(4), np.eye(2))
+    assert 0.125 <= seen.worst <= 0.125 * 1.25
+    assert seen.above(0.1) == 4
+    assert seen.above(1e-8) == 5
+    nothing = look(open_source(np.abs(V)), np.ones(4), np.eye(2))
+    assert nothing.worst == 0.0

@@ -152,16 +152,16 @@ def test_factors_of_rows_do_not_change_directions(seed: int, signed: bool) -> No
     plain, scaled = signal_of(W @ H), signal_of(factors[:, None] * (W @ H))
     for signal in (plain, scaled):
         size = (rows_of(signal) @ signal.size) * signal.inverse_size
-        np.testing.assert_allclose(size, 1.0, rtol=1e-9)
+        np.testing.assert_allclose(size, signal.mean_size, rtol=1e-9)
     found = directions(scaled)
-    expected = W @ H / ((W @ H) @ (scaled.basis.T @ scaled.size))[:, None]
+    expected = scaled.mean_size * (W @ H) / ((W @ H) @ (scaled.basis.T @ scaled.size))[:, None]
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-10)
 
 
 def test_size_of_non_negative_data_is_the_sum() -> None:
     W, H, _ = parts(8)
     signal = signal_of(W @ H)
-    np.testing.assert_allclose(signal.inverse_size, 1.0 / (W @ H).sum(axis=1), rtol=1e-10)
+    np.testing.assert_allclose(signal.inverse_size, signal.mean_size / (W @ H).sum(axis=1), rtol=1e-10)
     assert signal.mean_size == pytest.approx((W @ H).sum() / N, rel=1e-10)
 
 
@@ -181,7 +181,8 @@ def test_rows_of_nothing_but_noise_have_no_say(share: float) -> None:
     W[empty] = 0.0
     signal = signal_of(W @ H + 1e-3 * rng.standard_normal((N, M)))
     assert signal.size.any()
-    np.testing.assert_allclose(signal.inverse_size[~empty], 1.0 / (W @ H).sum(axis=1)[~empty], rtol=0.02)
+    expected = signal.mean_size / (W @ H).sum(axis=1)[~empty]
+    np.testing.assert_allclose(signal.inverse_size[~empty], expected, rtol=0.02)
     # and they are not blown up to directions
     assert np.linalg.norm(directions(signal)[empty], axis=1).max() < 0.1 * np.linalg.norm(directions(signal)[~empty][0])
 
@@ -192,9 +193,9 @@ def test_tiny_rows_stay_tiny(tiny: float) -> None:
     X = W @ H
     X[:20] *= tiny
     signal = signal_of(X)
-    np.testing.assert_allclose(signal.inverse_size[:20], 1.0 / signal.mean_size, rtol=1e-10)
+    np.testing.assert_allclose(signal.inverse_size[:20], 1.0, rtol=1e-10)
     assert np.abs(directions(signal)[:20]).max() <= 1e-4 * np.abs(directions(signal)[20:]).max()
-    np.testing.assert_allclose(signal.inverse_size[20:], 1.0 / X[20:].sum(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(signal.inverse_size[20:], signal.mean_size / X[20:].sum(axis=1), rtol=1e-9)
 
 
 def test_rows_below_their_noise_are_not_blown_up() -> None:
@@ -206,7 +207,7 @@ def test_rows_below_their_noise_are_not_blown_up() -> None:
     # the noise in a direction is never more than this part of it
     noise = signal.row_noise * signal.inverse_size * np.sqrt(K)
     assert noise.max() <= 1.1 * np.median(length) / NOISY_ROW
-    unguarded = signal.row_noise[:50] * np.sqrt(K) / X[:50].sum(axis=1)
+    unguarded = signal.row_noise[:50] * np.sqrt(K) * signal.mean_size / X[:50].sum(axis=1)
     assert np.median(unguarded) > 10.0 * noise.max()
 
 

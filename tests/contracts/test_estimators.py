@@ -486,6 +486,7 @@ def test_history_is_a_table(method: Method) -> None:
 
 
 @every_method
+@pytest.mark.filterwarnings("ignore:Purification stopped")
 def test_truth_is_measured_in_the_history(method: Method) -> None:
     data = pw.datasets.make_laurberg(0.3)
     model = method.few(20).fit(data.X, truth=data.components)

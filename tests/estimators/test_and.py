@@ -550,3 +550,16 @@ def test_a_start_of_dependent_components_is_refused() -> None:
     outside[3] = np.linalg.svd(data.X)[2][-1]  # nothing of it is in the span of the data
     with pytest.raises(InputError, match=r"inside the span of the data, component\(s\) 3 depend"):
         fitted(data, init=outside)
+
+
+@pytest.mark.parametrize("k", [2, 5], ids="k={}".format)
+def test_records_whose_cone_holds_all_samples_are_kept(k: int) -> None:
+    """There is no smaller cone; facets fitted to several samples each would only move it."""
+    rng = np.random.default_rng(k)
+    W = np.vstack([np.eye(k), rng.dirichlet(np.full(k, 0.5), size=300)])
+    X = W @ rng.random((k, 40))
+    model = pw.AND(k).fit(X)
+    assert model.n_iter_ == 0
+    assert model.stop_reason_ == f"all samples lie in the cone of {k} of them"
+    assert pw.metrics.total_correlation_error(model.components_, X[:k]) < 1e-12
+    assert model.converged_

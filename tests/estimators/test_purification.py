@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 import partwise as pw
 from partwise.datasets import Mixture, add_adversarial_noise, add_unbiased_noise, make_binary_mixtures
 from partwise.estimators.purification import Purification
-from partwise.exceptions import InputError
+from partwise.exceptions import DegenerateDataWarning, InputError
 from partwise.linalg import left_inverse
 from partwise.sources import GeneratedSource, MemorySource, inspect, open_source
 
@@ -306,3 +306,11 @@ def test_what_does_not_settle_has_not_converged(finish: str | None) -> None:
 def test_clone_keeps_the_parameters() -> None:
     model = Purification(3, threshold=0.2, inverse="pinv", relu=False, balance=True, batch_size=5, finish=None)
     assert clone(model).get_params() == model.get_params()
+
+
+def test_shares_of_a_whole_are_told() -> None:
+    """Weights that sum to one are not independent: the covariance has no inverse, and components fall together."""
+    data = pw.datasets.make_topics("dir", n_samples=400, n_features=60, n_components=6, random_state=0)
+    with pytest.warns(DegenerateDataWarning, match="come to depend on each other .* use AND"):
+        model = pw.Purification(6).fit(data.X)
+    assert model.converged_ is False

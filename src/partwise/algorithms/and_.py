@@ -23,21 +23,24 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from partwise.algorithms.loop import Progress, Stages, Unsettled
-from partwise.algorithms.schedule import Adaptive, look, relative_weights
+from partwise.algorithms.schedule import Adaptive, Look, look, relative_weights
 from partwise.algorithms.signal import Signal
 from partwise.sources import RowSource, accumulate, blocks
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
-SUPPORT, SUPPORT_SHARE = 3, 8  # a facet is fitted to at least 3 k samples, if that is less than an eighth of them
+SUPPORT, SUPPORT_SHARE = 3, 4  # a facet is fitted to at least 3 k samples, if that is less than a quarter of them
 PATIENCE, SETTLED = 8, 0.01  # stages at the lowest threshold, or until the change is this part of it
 TENSOR_BYTES = 256 << 20  # how much the Gram matrices of all facets may take at a time
+ROUNDING = 1e3  # weights that are negative by so many rounding units are zero
 RIDGE = 1e-14
 SINGULAR = 1e12
 
 
-def recover(source: RowSource, signal: Signal, T: Array, *, squared_norm: float, floor: float, tol: float) -> Stages:
+def recover(
+    source: RowSource, signal: Signal, T: Array, *, records: bool = False, squared_norm: float, floor: float, tol: float
+) -> Stages:
     """AND with facets, then the components by least squares if there is noise.
 
     Parameters
@@ -48,6 +51,8 @@ def recover(source: RowSource, signal: Signal, T: Array, *, squared_norm: float,
         The data in as many coordinates as there are components.
     T : ndarray of shape (k, k)
         The start, in those coordinates.
+    records : bool, default=False
+        Whether the start consists of samples: if their cone then holds all other samples, there is no smaller one.
     squared_norm : float
         Squared norm of the data.
     floor : float
@@ -60,7 +65,7 @@ def recover(source: RowSource, signal: Signal, T: Array, *, squared_norm: float,
     Progress
         The start, then every stage; ``kkt`` is the change.
     """
-    reason, decoder, last = yield from facet_stages(signal, T, floor=floor, tol=tol)
+    reason, decoder, last = yield from facet_stages(signal, T, records=records, floor=floor, tol=tol)
     if decoder is not None and not signal.noiseless:
         H, objective = _refit(source, signal, decoder, squared_norm)
         change = float(np.abs(H - last.components).max() / np.abs(H).max())
@@ -83,7 +88,7 @@ class Decoder:
 
 
 def facet_stages(
-    signal: Signal, T: Array, *, floor: float, tol: float
+    signal: Signal, T: Array, *, records: bool = False, floor: float, tol: float
 ) -> Generator[Progress, None, tuple[str, Decoder | None, Progress]]:
     """The stages with fitted decoders; components are ``T @ signal.basis``, each as large as the mean sample."""
     k = len(T)
@@ -91,10 +96,17 @@ def facet_stages(
     last: Progress | None = None
     schedule = Adaptive(slowest=1.3, fastest=1000.0, share=0.5)
     alpha: Array | None = None
+    eps = float(np.finfo(signal.rows.dtype).eps)
     waited = 0
     while True:
-        P, T, error, lowest = _look(signal, T)
-        alpha = schedule.next(alpha, error)
+        P, T, seen, lowest = _look(signal, T)
+        if last is None and records and signal.noiseless and seen.worst <= ROUNDING * eps:
+            zero = ROUNDING * eps
+            details = {"threshold": zero, "floor": zero, "active": seen.above(zero) / signal.rows.shape[0]}
+            last = Progress(_sized(signal, T @ signal.basis), 0.0, 0.0, details=details, certified=False)
+            yield last
+            return f"all samples lie in the cone of {k} of them", None, last
+        alpha = schedule.next(alpha, seen.error)
         deviation = floor * np.linalg.norm(P, axis=0)
         lowest = np.maximum(lowest, deviation * signal.relative_noise)
         trial = Decoder(P, np.maximum(alpha, lowest), deviation)
@@ -135,13 +147,13 @@ def _sized(signal: Signal, H: Array) -> Array:
     return np.asarray(H * factor[:, None])
 
 
-def _look(signal: Signal, T: Array) -> tuple[Array, Array, Array, Array]:
-    """The decoder of ``T`` scaled to largest weights of one, a bound of its errors, and the least thresholds."""
+def _look(signal: Signal, T: Array) -> tuple[Array, Array, Look, Array]:
+    """The decoder of ``T`` and ``T`` scaled to largest weights of one, what they decode, and the least thresholds."""
     P = np.linalg.inv(T)
     seen = look(signal.rows, signal.inverse_size, P)
     k = len(T)
     least = min(SUPPORT * k, max(k - 1, signal.rows.shape[0] // SUPPORT_SHARE))
-    return P / seen.unit, T * seen.unit[:, None], seen.error, seen.level(least) / seen.unit
+    return P / seen.unit, T * seen.unit[:, None], seen, seen.level(least) / seen.unit
 
 
 def _refit(source: RowSource, signal: Signal, decoder: Decoder, squared_norm: float) -> tuple[Array, float]:

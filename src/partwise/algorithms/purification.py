@@ -35,6 +35,7 @@ EXACT = 1e-10  # exact steps end when they change the components by less, relati
 FALL = 0.9  # a residual falls if it gets below this times the least one so far;
 PATIENCE = 50  # it has stopped falling after so many iterations on the same samples,
 FRESH_PATIENCE = 10  # and after so many on fresh ones, where it ends at their sampling error.
+COLLAPSED = 100.0  # how far the norm of the inverse may grow
 AVERAGED = 100  # Then the updates of so many iterations are averaged, which leaves a tenth of that error.
 
 
@@ -62,6 +63,7 @@ def purification(
     samples = repeat(source) if fresh is None else fresh
     activation: Activation = "relu" if relu else "identity"
     decoder = Decoder.of(H, threshold, inverse, activation)
+    first_norm = decoder.norm
     settling = _Settling(PATIENCE if fresh is None else FRESH_PATIENCE)
     averaged = iteration = 0
     while True:
@@ -95,6 +97,13 @@ def purification(
             # long steps overflow; components that come to depend on each other find too little in the data
             kind = DegenerateDataWarning if np.isfinite(new).all() else ConvergenceWarning
             warnings.warn(f"Purification {reason}", kind, stacklevel=2)
+            return Unsettled(reason)
+        if decoder.norm > COLLAPSED * first_norm:
+            reason = (
+                f"stopped, the components come to depend on each other (norm of their inverse {decoder.norm:.3g}, "
+                f"{first_norm:.3g} at the start): weights that are not independent, such as shares of a whole, do that"
+            )
+            warnings.warn(f"Purification {reason}; use AND", DegenerateDataWarning, stacklevel=2)
             return Unsettled(reason)
         H = new
         iteration += 1

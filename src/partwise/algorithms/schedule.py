@@ -72,6 +72,17 @@ class Look:
         last = full.shape[1] - 1 - np.argmax(full[:, ::-1], axis=1)
         return np.where(full.any(axis=1), edges()[last], 0.0) / self.unit
 
+    @property
+    def worst(self) -> float:
+        """The size of the most negative weight, relative to the unit of its component; 0 if there is none."""
+        full = self.counts[1] > 0
+        last = full.shape[1] - 1 - np.argmax(full[:, ::-1], axis=1)
+        return float((np.where(full.any(axis=1), edges()[last], 0.0) / self.unit).max(initial=0.0))
+
+    def above(self, share: float) -> int:
+        """How many weights are more than this share of the largest of their component."""
+        return int(self.counts[0][edges() > share * self.unit[:, None]].sum())
+
     def level(self, least: int) -> Array:
         """For every component a level below which at least so many weights lie; 0 if that many are negative."""
         negative = self.counts[1].sum(axis=1)

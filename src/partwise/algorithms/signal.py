@@ -43,7 +43,7 @@ class Signal:
     basis : ndarray of shape (rank, n_features)
         Orthonormal; ``rows @ basis`` is the part of the data inside the span.
     inverse_size : ndarray of shape (n_samples,)
-        One over the size of every row, with a guard for tiny and for noisy ones.
+        The mean size over the size of every row, with a guard for tiny and for noisy ones.
     row_noise : ndarray of shape (n_samples,)
         Standard deviation of an entry's noise, row by row.
     noise : float
@@ -135,7 +135,7 @@ def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.rando
     del inside
     sizes[~usable] = mean
     guard = NOISY_ROW * np.sqrt(len(basis)) / (length or 1.0) * row_noise
-    inverse = np.divide(1.0, np.maximum(sizes, guard, out=sizes), out=sizes)
+    inverse = np.divide(mean, np.maximum(sizes, guard, out=sizes), out=sizes)
     return Signal(rows, basis, inverse, row_noise, noise, relative, size, mean)
 
 

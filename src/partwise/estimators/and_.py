@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from numbers import Integral, Real
@@ -25,13 +26,14 @@ from partwise.algorithms.hals import hals, suggested_sweeps
 from partwise.algorithms.loop import Ending, Progress, Stages
 from partwise.algorithms.signal import Signal, find_signal
 from partwise.estimators.base import Factorization, generator
-from partwise.exceptions import InputError
+from partwise.exceptions import DegenerateDataWarning, InputError
 from partwise.metrics import RecoveryMeasures
 from partwise.sources import Inspection, RowSource, inspect
 from partwise.sources.passes import single_blas_thread
 from partwise.starts import make_start, near_pure_start
 
 FINISH_TOL = 1e-6  # KKT residual of the finish with non-negative components
+SIGNED = 0.25  # components with this share of their squared size in negative entries are signed
 
 
 class AND(Factorization):
@@ -106,7 +108,7 @@ class AND(Factorization):
     stop_reason_ : str
         Why it stopped.
     kkt_ : float
-        Change of the components in the last stage.
+        Change of the components in the last stage; after the finish of ``nonnegative`` its KKT residual.
     n_components_ : int
         Number of components.
     n_features_in_ : int
@@ -127,7 +129,6 @@ class AND(Factorization):
     """
 
     _allow_negative: ClassVar[bool] = True
-    _residual_name: ClassVar[str] = "change of the components"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorization._parameter_constraints,
         "thresholds": [StrOptions({"adaptive", "paper"}), Interval(Real, 0, None, closed="left"), "array-like"],
@@ -239,6 +240,12 @@ class AND(Factorization):
         self.objective_ = float(np.sum(objective))
         return self
 
+    @property
+    def _residual_name(self) -> str:  # type: ignore[override]
+        if self.nonnegative:
+            return f"KKT residual (of the finish, which goes on to {FINISH_TOL:g})"
+        return "change of the components"
+
     def _thresholds(self) -> Iterator[float]:
         if isinstance(self.thresholds, str):
             return paper_thresholds(self.decay)
@@ -287,6 +294,7 @@ class AND(Factorization):
             H = np.vstack([H, np.zeros((k - len(H), H.shape[1]))]).astype(source.dtype, copy=False)
             yield replace(progress, components=H)
         if self.nonnegative:
+            _check_signs(H)
             sweeps = suggested_sweeps(seen.nonzero / max(1, source.shape[0]), source.shape[1], k)
             polish = hals(source, np.maximum(H, 0.0), squared_norm=seen.squared_norm, sweeps=sweeps, tol=FINISH_TOL)
             next(polish)  # its start is where the stages ended
@@ -297,12 +305,14 @@ class AND(Factorization):
         return ending.reason
 
     def _facets(self, source: RowSource, signal: Signal, k: int, seen: Inspection, rng: np.random.Generator) -> Stages:
-        if isinstance(self.init, str) and self.init == "pure":
+        pure = isinstance(self.init, str) and self.init == "pure"
+        if pure:
             T = near_pure_start(signal, k=k, rng=rng)
         else:
             H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
             T = _independent(H0 @ signal.basis.T, signal.rank)
-        return recover(source, signal, T, squared_norm=seen.squared_norm, floor=self.floor, tol=self.tol)
+        squared = seen.squared_norm
+        return recover(source, signal, T, records=pure, squared_norm=squared, floor=self.floor, tol=self.tol)
 
     def _paper(self, source: RowSource, signal: Signal, k: int, seen: Inspection, rng: np.random.Generator) -> Stages:
         return gradient_stages(
@@ -345,6 +355,18 @@ class AND(Factorization):
             self.weight_noise_[used] = self.noise_ * np.sqrt(np.diag(np.linalg.pinv(H @ H.T)))
         self.threshold_floor_ = self.floor * self.weight_noise_
         return result
+
+
+def _check_signs(H: Any) -> None:
+    """Tell if much is lost by setting negative entries to zero."""
+    share = float((np.minimum(H, 0.0) ** 2).sum() / max((H**2).sum(), np.finfo(float).tiny))
+    if share > SIGNED:
+        warnings.warn(
+            f"nonnegative=True sets negative entries of the components to zero, {share:.0%} of their squared size: if "
+            "the true parts are signed, leave it out",
+            DegenerateDataWarning,
+            stacklevel=4,
+        )
 
 
 def _independent(T: Any, rank: int) -> Any:

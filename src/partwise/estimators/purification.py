@@ -13,11 +13,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from partwise.algorithms.loop import Ending, Progress, Stages, Unsettled
 from partwise.algorithms.purification import NORMS, Decoder, balanced, batches_of, polish, purification, unit_weights
+from partwise.algorithms.signal import find_signal
 from partwise.estimators.base import Factorization
 from partwise.exceptions import InputError
 from partwise.metrics import RecoveryMeasures
 from partwise.sources import GeneratedSource, Inspection, RowSource
-from partwise.starts import make_start
+from partwise.starts import make_start, near_pure_start
 
 
 class Purification(Factorization):
@@ -174,12 +175,19 @@ class Purification(Factorization):
         self.callbacks = callbacks
 
     def _begin(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Iterator[Progress]:
-        H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
+        H0 = self._start(source, k, seen, rng)
         H, _ = unit_weights(source, H0, inverse=self.inverse)
         self.balance_ = np.ones(k)
         if self.balance:
             H, self.balance_ = balanced(source, H, threshold=self.threshold, inverse=self.inverse)
         return self._stages(source, H, rng)
+
+    def _start(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Any:
+        if isinstance(self.init, str) and self.init == "pure":
+            signal = find_signal(source, k, squared_norm=seen.squared_norm, rng=rng)
+            if signal.rank == k:
+                return near_pure_start(signal, k=k, rng=rng) @ signal.basis
+        return make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
 
     def _stages(self, source: RowSource, H0: Any, rng: np.random.Generator) -> Stages:
         iterations = Ending(

@@ -178,7 +178,7 @@ def near_pure_start(signal: Signal, *, k: int, rng: np.random.Generator) -> Arra
         means = points  # noise cannot tell the records from one another; their means are all the same
     if len(means) < rank:  # records of too low a rank for their span: rounding
         means = np.vstack([means, rng.standard_normal((rank - len(means), rank)) * np.abs(means).max(initial=1.0)])
-    return np.asarray(signal.mean_size * means)
+    return np.asarray(means)
 
 
 def _clear_block(Y: Block, inverse_size: Array, row_noise: Array) -> Array:
