@@ -39,6 +39,10 @@ COLLAPSED = 100.0  # how far the norm of the inverse may grow
 AVERAGED = 100  # Then the updates of so many iterations are averaged, which leaves a tenth of that error.
 
 
+class Collapsed(Unsettled):
+    """A reason to end that exact steps cannot make good."""
+
+
 def purification(
     source: RowSource,
     H0: Array,
@@ -104,7 +108,7 @@ def purification(
                 f"{first_norm:.3g} at the start): weights that are not independent, such as shares of a whole, do that"
             )
             warnings.warn(f"Purification {reason}; use AND", DegenerateDataWarning, stacklevel=2)
-            return Unsettled(reason)
+            return Collapsed(reason)
         H = new
         iteration += 1
 

@@ -12,7 +12,16 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from partwise.algorithms.loop import Ending, Progress, Stages, Unsettled
-from partwise.algorithms.purification import NORMS, Decoder, balanced, batches_of, polish, purification, unit_weights
+from partwise.algorithms.purification import (
+    NORMS,
+    Collapsed,
+    Decoder,
+    balanced,
+    batches_of,
+    polish,
+    purification,
+    unit_weights,
+)
 from partwise.algorithms.signal import find_signal
 from partwise.estimators.base import Factorization
 from partwise.exceptions import InputError
@@ -205,7 +214,7 @@ class Purification(Factorization):
         )
         yield from iterations
         reason, last = iterations.reason, iterations.last
-        if self.finish is None or last is None:
+        if self.finish is None or last is None or isinstance(reason, Collapsed):
             return reason
         finish = Ending(polish(source, last.components, threshold=float(self.threshold)))
         yield from islice(finish, 1, None)  # the first is where we are
