@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
+from partwise.algorithms.gradient import half_squared_residual
 from partwise.algorithms.loop import Progress, Stages, Unsettled
 from partwise.algorithms.schedule import Adaptive, Look, look, relative_weights
 from partwise.algorithms.signal import Signal
@@ -165,8 +166,7 @@ def _refit(source: RowSource, signal: Signal, decoder: Decoder, squared_norm: fl
     G[unused, unused] = 1.0
     H = np.linalg.lstsq(G, B.T, rcond=None)[0]
     H[unused] = (np.linalg.inv(decoder.P) @ signal.basis)[unused]
-    objective = 0.5 * squared_norm - float(np.vdot(B.T, H)) + 0.5 * float(np.vdot(G, H @ H.T))
-    return _sized(signal, H), max(objective, 0.0)
+    return _sized(signal, H), half_squared_residual(H, G, B.T, squared_norm)
 
 
 def _fit_decoders(signal: Signal, decoder: Decoder) -> tuple[Array, float, float, Array]:

@@ -124,15 +124,15 @@ def gradient_stages(
         G, B, active = rows.reduce(fn, signal.row_noise, combine=accumulate)
         G, B = G.astype(np.float64), B.T.astype(np.float64)
         if not started:
-            yield Progress(_components(T, basis), _objective(T, G, B, squared_norm))
+            yield Progress(_components(T, basis), half_squared_residual(T, G, B, squared_norm))
             started = True
         new = take_steps(T, G, B, steps=steps, step_size=step_size)
-        change = float(np.abs(new - T).max() / max(np.abs(new).max(), np.finfo(float).tiny))
+        change = _change(new, T)
         T = new
         level = float(np.median(deviation) * typical_noise)
         typical = float(np.median(alpha))
         details = {"threshold": max(typical, level), "floor": level, "active": active / max(1, source.shape[0])}
-        objective = _objective(T, G, B, squared_norm)
+        objective = half_squared_residual(T, G, B, squared_norm)
         yield Progress(_components(T, basis), objective, change, details=details, certified=False)
         if not np.isfinite(change):
             return Unsettled("the components are not finite; use a smaller step_size")
@@ -219,7 +219,7 @@ class BatchState:
         W[np.maximum(self.alpha, self.floors) > W] = 0.0
         G = (W.T @ W).astype(np.float64)
         B = blocks.tdot(batch, W).T.astype(np.float64)
-        objective = _objective(self.H, G, B, float(blocks.squared_norms(batch).sum()))
+        objective = half_squared_residual(self.H, G, B, float(blocks.squared_norms(batch).sum()))
         self.H = take_steps(self.H, G, B, steps=1, step_size=self.step_size)
         self.taken += 1
         return objective
@@ -249,7 +249,7 @@ def batch_stages(
                 objective, alpha = objective + value, state.alpha
         except StopIteration:
             return "the sequence of thresholds ended"
-        change = float(np.abs(state.H - before).max() / max(np.abs(state.H).max(), np.finfo(float).tiny))
+        change = _change(state.H, before)
         level = float(np.median(state.floors))
         details = {"threshold": max(alpha, level), "floor": level}
         yield Progress(state.H, objective / state.steps, change, details=details, certified=False)
@@ -280,9 +280,14 @@ def _coordinates(source: RowSource, signal: Signal, H0: Array) -> tuple[RowSourc
     return (signal.rows if basis is signal.basis else source.project(basis.T)), basis
 
 
-def _objective(H: Array, G: Array, B: Array, squared_norm: float) -> float:
+def half_squared_residual(H: Array, G: Array, B: Array, squared_norm: float) -> float:
     """``1/2 |X - W H|^2`` from ``G = W' W`` and ``B = W' X``."""
     return max(0.5 * squared_norm - float(np.vdot(B, H)) + 0.5 * float(np.vdot(G, H @ H.T)), 0.0)
+
+
+def _change(new: Array, old: Array) -> float:
+    """The largest change of an entry relative to the largest entry."""
+    return float(np.abs(new - old).max() / max(np.abs(new).max(), np.finfo(float).tiny))
 
 
 def _components(T: Array, basis: Array | None) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -27,7 +27,6 @@ from partwise.algorithms.loop import Ending, Progress, Stages
 from partwise.algorithms.signal import Signal, find_signal
 from partwise.estimators.base import Factorization, generator
 from partwise.exceptions import DegenerateDataWarning, InputError
-from partwise.metrics import RecoveryMeasures
 from partwise.sources import Inspection, RowSource, inspect
 from partwise.sources.passes import single_blas_thread
 from partwise.starts import make_start, near_pure_start
@@ -129,6 +128,7 @@ class AND(Factorization):
     """
 
     _allow_negative: ClassVar[bool] = True
+    _follows_proof: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorization._parameter_constraints,
         "thresholds": [StrOptions({"adaptive", "paper"}), Interval(Real, 0, None, closed="left"), "array-like"],
@@ -193,13 +193,8 @@ class AND(Factorization):
             The estimator.
         """
         self._validate_params()
-        before = dict(vars(self))
-        try:
+        with self._all_or_nothing():
             return self._take_batch(X)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _take_batch(self, X: Any) -> AND:
         first = not hasattr(self, "_online")
@@ -337,11 +332,6 @@ class AND(Factorization):
         if isinstance(self.init, str) and self.init == "pure":
             return near_pure_start(signal, k=k, rng=rng) @ signal.basis
         return make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
-
-    def _measures(self, truth: Any) -> Callable[[Any], dict[str, float]]:
-        error = super()._measures(truth)
-        theory = RecoveryMeasures(truth)
-        return lambda components: {**error(components), **theory(components)}
 
     @single_blas_thread()
     def _fit(self, X: Any, truth: Any, *, weights: bool = False) -> tuple[RowSource, Any]:

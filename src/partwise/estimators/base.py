@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
 from numbers import Integral, Real
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from partwise.algorithms.loop import Progress, Result, run
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import Gram, check_components, decode_block
-from partwise.metrics import total_correlation_error
+from partwise.metrics import RecoveryMeasures, total_correlation_error
 from partwise.metrics.residuals import squared_residual
 from partwise.sources import Inspection, RowSource, brings_own_rows, inspect, open_source
 from partwise.sources.passes import single_blas_thread
@@ -42,6 +43,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     }
     _allow_negative: ClassVar[bool] = False
     _residual_name: ClassVar[str] = "KKT residual"
+    _follows_proof: ClassVar[bool] = False  # whether a theorem says how the components approach a truth
 
     def fit(self, X: Any, y: Any = None, *, truth: Any = None) -> Factorization:
         """Find the components of ``X``.
@@ -160,13 +162,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @single_blas_thread()
     def _fit(self, X: Any, truth: Any, *, weights: bool = False) -> tuple[RowSource, Any]:
         """Fit, or leave everything as it was; weights are None if not wanted, or if Ctrl-C came meanwhile."""
-        before = dict(vars(self))
-        try:
+        with self._all_or_nothing():
             source, result = self._run(X, truth)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         self.components_ = result.components
         self.n_components_ = len(result.components)
         self.n_iter_, self.converged_ = result.n_iter, result.converged
@@ -192,6 +189,17 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 stacklevel=3,
             )
         return source, W
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Whatever fails leaves the estimator as it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _run(self, X: Any, truth: Any) -> tuple[RowSource, Result]:
         self._validate_params()
@@ -222,7 +230,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _measures(self, truth: Any) -> Callable[[Any], dict[str, float]]:
         """What the history records when a truth is given."""
-        return partial(_error_against, truth=truth)
+        return partial(_error_against, truth=truth, theory=RecoveryMeasures(truth) if self._follows_proof else None)
 
     def _open(self, X: Any, *, reset: bool) -> RowSource:
         if brings_own_rows(X):
@@ -278,5 +286,6 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def _error_against(components: Any, truth: Any) -> dict[str, float]:
-    return {"error": float(total_correlation_error(components, truth))}
+def _error_against(components: Any, truth: Any, theory: RecoveryMeasures | None) -> dict[str, float]:
+    error = {"error": float(total_correlation_error(components, truth))}
+    return error if theory is None else {**error, **theory(components)}

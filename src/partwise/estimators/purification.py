@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from numbers import Integral, Real
@@ -25,7 +25,6 @@ from partwise.algorithms.purification import (
 from partwise.algorithms.signal import find_signal
 from partwise.estimators.base import Factorization
 from partwise.exceptions import InputError
-from partwise.metrics import RecoveryMeasures
 from partwise.sources import GeneratedSource, Inspection, RowSource
 from partwise.starts import make_start, near_pure_start
 
@@ -137,6 +136,7 @@ class Purification(Factorization):
     """
 
     _allow_negative: ClassVar[bool] = True
+    _follows_proof: ClassVar[bool] = True
     _residual_name: ClassVar[str] = "fixed-point residual"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorization._parameter_constraints,
@@ -231,9 +231,6 @@ class Purification(Factorization):
             return iter(partial(source.fresh, rng), None)
         return None if self.batch_size is None else batches_of(source, int(self.batch_size), rng)
 
-    def _measures(self, truth: Any) -> Callable[[Any], dict[str, float]]:
-        return partial(_measured, error=super()._measures(truth), theory=RecoveryMeasures(truth))
-
     def _fit(self, X: Any, truth: Any, *, weights: bool = False) -> tuple[RowSource, Any]:
         fitted = super()._fit(X, truth, weights=weights)
         used = self.history_["scale"][~np.isnan(self.history_["scale"])]
@@ -245,7 +242,3 @@ class Purification(Factorization):
         except InputError:  # the components have become linearly dependent
             self.inverse_norm_, self.gap_ = np.inf, np.nan
         return fitted
-
-
-def _measured(components: Any, error: Any, theory: Any) -> dict[str, float]:
-    return {**error(components), **theory(components)}
