@@ -25,7 +25,7 @@ from partwise.algorithms.gradient import (
 from partwise.algorithms.hals import hals, suggested_sweeps
 from partwise.algorithms.loop import Ending, Progress, Stages
 from partwise.algorithms.signal import Signal, find_signal
-from partwise.estimators.base import Factorization, generator
+from partwise.estimators.base import Iterative, generator
 from partwise.exceptions import DegenerateDataWarning, InputError
 from partwise.sources import Inspection, RowSource, inspect
 from partwise.sources.passes import single_blas_thread
@@ -35,7 +35,7 @@ FINISH_TOL = 1e-6  # KKT residual of the finish with non-negative components
 SIGNED = 0.25  # components with this share of their squared size in negative entries are signed
 
 
-class AND(Factorization):
+class AND(Iterative):
     """Alternating non-negative gradient descent: recovers the true parts under strong correlations and noise.
 
     Y. Li and Y. Liang's algorithm [1]_ and our faster form of it.
@@ -130,7 +130,7 @@ class AND(Factorization):
     _allow_negative: ClassVar[bool] = True
     _follows_proof: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Factorization._parameter_constraints,
+        **Iterative._parameter_constraints,
         "thresholds": [StrOptions({"adaptive", "paper"}), Interval(Real, 0, None, closed="left"), "array-like"],
         "decay": [Interval(Real, 1, None, closed="neither")],
         "steps": [StrOptions({"auto", "facets", "exact"}), Interval(Integral, 1, None, closed="left")],
@@ -334,7 +334,7 @@ class AND(Factorization):
         return make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
 
     @single_blas_thread()
-    def _fit(self, X: Any, truth: Any, *, weights: bool = False) -> tuple[RowSource, Any]:
+    def _fit(self, X: Any, truth: Any = None, *, weights: bool = False) -> tuple[RowSource, Any]:
         result = super()._fit(X, truth, weights=weights)
         self.__dict__.pop("_online", None)  # what a stream has learnt is lost only to a fit that succeeds
         used = np.linalg.norm(self.components_, axis=1) > 0.0

@@ -11,12 +11,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _clone_parametrized
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from partwise.algorithms.loop import Progress, Result, run
+from partwise.algorithms.loop import Progress, run
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.metrics import RecoveryMeasures, total_correlation_error
@@ -27,25 +28,19 @@ from partwise.starts import INITS, make_start
 
 
 class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the iterative estimators.
+    """Base of the estimators.
 
-    A subclass documents its parameters and names its algorithm in ``_iterations``; where weights are not
-    plain least squares it also gives ``_decoder``.
+    A subclass documents its parameters and finds the components in ``_find``; where weights are not plain least
+    squares it also gives ``_decoder``.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "init": [StrOptions(set(INITS)), "array-like", HasMethods("fit")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
-        "callbacks": [list, tuple],
     }
     _allow_negative: ClassVar[bool] = False
-    _residual_name: ClassVar[str] = "KKT residual"
-    _follows_proof: ClassVar[bool] = False  # whether a theorem says how the components approach a truth
 
-    def fit(self, X: Any, y: Any = None, *, truth: Any = None) -> Factorization:
+    def fit(self, X: Any, y: Any = None) -> Factorization:
         """Find the components of ``X``.
 
         Parameters
@@ -54,18 +49,16 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Samples as rows; anything that :func:`partwise.open_source` takes.
         y : ignored
             There for scikit-learn's interface.
-        truth : array-like of shape (n_true, n_features), optional
-            True components; their total correlation error is then recorded in ``history_``.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        self._fit(X, truth)
+        self._fit(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, truth: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Find the components of ``X`` and return its weights, which equal those of ``transform(X)``.
 
         Parameters
@@ -74,18 +67,13 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Samples as rows.
         y : ignored
             There for scikit-learn's interface.
-        truth : array-like of shape (n_true, n_features), optional
-            True components, for ``history_``.
 
         Returns
         -------
         ndarray or Dask array of shape (n_samples, n_components)
             Non-negative weights.
         """
-        source, W = self._fit(X, truth, weights=True)
-        if W is None:
-            raise KeyboardInterrupt
-        return source.deliver(W)
+        return self._weights_of(*self._fit(X, weights=True))
 
     def transform(self, X: Any) -> Any:
         """Weights of ``X`` for the components found, each sample exact and by itself.
@@ -125,13 +113,6 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise InputError(f"X must have shape (n_samples, {len(self.components_)}), got {tuple(W.shape)}")
         return W @ self.components_
 
-    def __sklearn_clone__(self) -> Factorization:
-        """A clone is not fitted, but a fitted estimator to start from is part of the parameters and stays fitted."""
-        cloned: Factorization = _clone_parametrized(self)
-        if hasattr(self.init, "components_"):
-            cloned.init = deepcopy(self.init)
-        return cloned
-
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
@@ -143,8 +124,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
-        """The algorithm on this data from this start; or a subclass gives ``_begin``."""
+    def _find(
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any
+    ) -> npt.NDArray[Any]:
+        """The components; whatever else a method finds out it sets as attributes."""
         raise NotImplementedError
 
     def _check_data(self, seen: Inspection, *, squares: bool = True) -> None:
@@ -160,14 +143,11 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # what is computed between passes is small, and BLAS's threads would still be spinning in the next pass
     @single_blas_thread()
-    def _fit(self, X: Any, truth: Any, *, weights: bool = False) -> tuple[RowSource, Any]:
+    def _fit(self, X: Any, truth: Any = None, *, weights: bool = False) -> tuple[RowSource, Any]:
         """Fit, or leave everything as it was; weights are None if not wanted, or if Ctrl-C came meanwhile."""
         with self._all_or_nothing():
-            source, result = self._run(X, truth)
-        self.components_ = result.components
-        self.n_components_ = len(result.components)
-        self.n_iter_, self.converged_ = result.n_iter, result.converged
-        self.stop_reason_, self.history_, self.kkt_ = result.stop_reason, result.history, result.kkt
+            source, self.components_ = self._run(X, truth)
+        self.n_components_ = len(self.components_)
         self.reconstruction_error_ = np.nan
         W = None
         try:
@@ -181,14 +161,13 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 RuntimeWarning,
                 stacklevel=3,
             )
-        if result.stop_reason.startswith("max_iter") and self.tol > 0.0:
-            warnings.warn(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} with a {self._residual_name} of "
-                f"{result.kkt:.3g} > tol={self.tol:g}; raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
         return source, W
+
+    @staticmethod
+    def _weights_of(source: RowSource, W: Any) -> Any:
+        if W is None:
+            raise KeyboardInterrupt
+        return source.deliver(W)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -201,36 +180,14 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self.__dict__.update(before)
             raise
 
-    def _run(self, X: Any, truth: Any) -> tuple[RowSource, Result]:
+    def _run(self, X: Any, truth: Any) -> tuple[RowSource, npt.NDArray[Any]]:
         self._validate_params()
         source = self._open(X, reset=True)
         seen = inspect(source)
         self._check_data(seen)
         seen.warn()
         k = self._check_n_components(source.shape)
-        measures = None
-        if truth is not None:
-            measures = self._measures(check_components(truth, source.shape[1], name="truth"))
-        result = run(
-            self._begin(source, k, seen, generator(self.random_state)),
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callbacks=self.callbacks,
-            measures=measures,
-        )
-        return source, result
-
-    def _begin(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Iterator[Progress]:
-        """The iterations from the start that ``init`` names."""
-        nonnegative = not self._allow_negative
-        # the start is not kept here: it is as large as the components
-        return self._iterations(
-            source, make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=nonnegative), seen
-        )
-
-    def _measures(self, truth: Any) -> Callable[[Any], dict[str, float]]:
-        """What the history records when a truth is given."""
-        return partial(_error_against, truth=truth, theory=RecoveryMeasures(truth) if self._follows_proof else None)
+        return source, self._find(source, k, seen, generator(self.random_state), truth)
 
     def _open(self, X: Any, *, reset: bool) -> RowSource:
         if brings_own_rows(X):
@@ -268,15 +225,128 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _check_n_components(self, shape: tuple[int, int]) -> int:
         largest = min(shape)
-        given = None if isinstance(self.init, str) else getattr(self.init, "components_", self.init)
-        default = largest if given is None or not np.ndim(given) else len(given)
-        k = default if self.n_components is None else int(self.n_components)
+        k = self._default_n_components(largest) if self.n_components is None else int(self.n_components)
         if k > largest:
             raise InputError(
                 f"n_components={k} must lie in 1..{largest}, the smaller of n_samples={shape[0]} and "
                 f"n_features={shape[1]}"
             )
         return k
+
+    def _default_n_components(self, largest: int) -> int:
+        return largest
+
+
+class Iterative(Factorization):
+    """Base of the estimators that iterate: one loop, a history, a reason to stop.
+
+    A subclass names its algorithm in ``_iterations``, from a start that ``init`` names, or in ``_begin``.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Factorization._parameter_constraints,
+        "init": [StrOptions(set(INITS)), "array-like", HasMethods("fit")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "callbacks": [list, tuple],
+    }
+    _residual_name: ClassVar[str] = "KKT residual"
+    _follows_proof: ClassVar[bool] = False  # whether a theorem says how the components approach a truth
+
+    def fit(self, X: Any, y: Any = None, *, truth: Any = None) -> Iterative:
+        """Find the components of ``X``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, path, Dask collection or source
+            Samples as rows; anything that :func:`partwise.open_source` takes.
+        y : ignored
+            There for scikit-learn's interface.
+        truth : array-like of shape (n_true, n_features), optional
+            True components; their total correlation error is then recorded in ``history_``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._fit(X, truth)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, truth: Any = None) -> Any:
+        """Find the components of ``X`` and return its weights, which equal those of ``transform(X)``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, path, Dask collection or source
+            Samples as rows.
+        y : ignored
+            There for scikit-learn's interface.
+        truth : array-like of shape (n_true, n_features), optional
+            True components, for ``history_``.
+
+        Returns
+        -------
+        ndarray or Dask array of shape (n_samples, n_components)
+            Non-negative weights.
+        """
+        return self._weights_of(*self._fit(X, truth, weights=True))
+
+    def __sklearn_clone__(self) -> Iterative:
+        """A clone is not fitted, but a fitted estimator to start from is part of the parameters and stays fitted."""
+        cloned: Iterative = _clone_parametrized(self)
+        if hasattr(getattr(self, "init", None), "components_"):
+            cloned.init = deepcopy(self.init)
+        return cloned
+
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
+        """The algorithm on this data from this start; or a subclass gives ``_begin``."""
+        raise NotImplementedError
+
+    def _begin(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Iterator[Progress]:
+        """The iterations from the start that ``init`` names."""
+        nonnegative = not self._allow_negative
+        # the start is not kept here: it is as large as the components
+        return self._iterations(
+            source, make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=nonnegative), seen
+        )
+
+    def _find(
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any
+    ) -> npt.NDArray[Any]:
+        measures = None
+        if truth is not None:
+            measures = self._measures(check_components(truth, source.shape[1], name="truth"))
+        result = run(
+            self._begin(source, k, seen, rng),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callbacks=self.callbacks,
+            measures=measures,
+        )
+        self.n_iter_, self.converged_ = result.n_iter, result.converged
+        self.stop_reason_, self.history_, self.kkt_ = result.stop_reason, result.history, result.kkt
+        return result.components
+
+    def _fit(self, X: Any, truth: Any = None, *, weights: bool = False) -> tuple[RowSource, Any]:
+        fitted = super()._fit(X, truth, weights=weights)
+        if self.stop_reason_.startswith("max_iter") and self.tol > 0.0:
+            warnings.warn(
+                f"{type(self).__name__} stopped at max_iter={self.max_iter} with a {self._residual_name} of "
+                f"{self.kkt_:.3g}{'' if self.kkt_ <= self.tol else f' > tol={self.tol:g}'}; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return fitted
+
+    def _measures(self, truth: Any) -> Callable[[Any], dict[str, float]]:
+        """What the history records when a truth is given."""
+        return partial(_error_against, truth=truth, theory=RecoveryMeasures(truth) if self._follows_proof else None)
+
+    def _default_n_components(self, largest: int) -> int:
+        init = getattr(self, "init", None)
+        given = None if isinstance(init, str) else getattr(init, "components_", init)
+        return largest if given is None or not np.ndim(given) else len(given)
 
 
 def generator(random_state: Any) -> np.random.Generator:

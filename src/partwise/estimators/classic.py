@@ -15,7 +15,7 @@ from partwise.algorithms.anls import anls
 from partwise.algorithms.hals import hals, suggested_sweeps
 from partwise.algorithms.loop import Progress
 from partwise.algorithms.mu import Divergence, decode_beta_block, mu
-from partwise.estimators.base import Factorization
+from partwise.estimators.base import Iterative
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import Gram, decode_block
 from partwise.sources import Inspection, RowSource
@@ -23,10 +23,10 @@ from partwise.sources import Inspection, RowSource
 _PENALTIES = {name: [Interval(Real, 0, None, closed="left")] for name in ("l1_W", "l2_W", "l1_H", "l2_H")}
 
 
-class _Penalised(Factorization):
+class _Penalised(Iterative):
     """Elastic-net penalties on both factors; their sizes are put in here, once."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**Factorization._parameter_constraints, **_PENALTIES}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**Iterative._parameter_constraints, **_PENALTIES}
 
     def __init__(
         self,

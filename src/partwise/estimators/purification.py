@@ -23,13 +23,13 @@ from partwise.algorithms.purification import (
     unit_weights,
 )
 from partwise.algorithms.signal import find_signal
-from partwise.estimators.base import Factorization
+from partwise.estimators.base import Iterative
 from partwise.exceptions import InputError
 from partwise.sources import GeneratedSource, Inspection, RowSource
 from partwise.starts import make_start, near_pure_start
 
 
-class Purification(Factorization):
+class Purification(Iterative):
     r"""Components of independent weights under large noise: decode with a ReLU, update by a covariance.
 
     Algorithm 1 of Li, Liang and Risteski [1]_. With the left inverse P of the components H that has the least infinity
@@ -139,7 +139,7 @@ class Purification(Factorization):
     _follows_proof: ClassVar[bool] = True
     _residual_name: ClassVar[str] = "fixed-point residual"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Factorization._parameter_constraints,
+        **Iterative._parameter_constraints,
         "threshold": [Interval(Real, 0, 1, closed="left")],
         "step": [Interval(Real, 0, 1, closed="right")],
         "scale": [Interval(Real, 0, None, closed="neither"), None],
@@ -231,7 +231,7 @@ class Purification(Factorization):
             return iter(partial(source.fresh, rng), None)
         return None if self.batch_size is None else batches_of(source, int(self.batch_size), rng)
 
-    def _fit(self, X: Any, truth: Any, *, weights: bool = False) -> tuple[RowSource, Any]:
+    def _fit(self, X: Any, truth: Any = None, *, weights: bool = False) -> tuple[RowSource, Any]:
         fitted = super()._fit(X, truth, weights=weights)
         used = self.history_["scale"][~np.isnan(self.history_["scale"])]
         self.scale_ = float(used[-1]) if len(used) else np.nan
