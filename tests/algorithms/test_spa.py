@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import partwise as pw
-from partwise.algorithms.spa import CANDIDATES, spa
+from partwise.algorithms.points import CANDIDATES
+from partwise.algorithms.spa import spa
+from partwise.exceptions import InputError
 from partwise.sources import open_source
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -129,3 +133,81 @@ def test_falling_through_many_orders_of_magnitude() -> None:
     rows = rng.choice(300, 12, replace=False)
     X[rows] = Q * 10.0 ** -np.arange(12)[:, None]
     assert spa(open_source(X, block_rows=64), 12).anchors.tolist() == rows.tolist()
+
+
+# --- columns ------------------------------------------------------------------------------------------------
+
+
+@FORMS
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("rows", [None, 1, 13])
+def test_columns_of_separable_data(form: Any, seed: int, rows: int | None) -> None:
+    data = pw.datasets.make_separable(n_samples=60, n_features=90, n_components=8, random_state=seed)
+    found = spa(open_source(form(data.X), block_rows=rows), 8, axis="features")
+    anchors, sizes = deflation(data.X.T, 8)
+    assert found.anchors.tolist() == anchors
+    assert sorted(found.anchors) == sorted(data.anchors)
+    np.testing.assert_allclose(found.residuals, sizes, rtol=1e-9)
+    assert (found.margins >= 1.0).all()
+
+
+@FORMS
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+def test_columns_are_rows_of_the_transpose(form: Any, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.random((150, 40)) * (rng.random((150, 40)) < 0.3)).astype(dtype)
+    scale = rng.uniform(0.0, 2.0, 40)
+    columns = spa(open_source(form(X), block_rows=40), 20, axis="features", row_scale=scale)
+    rows = spa(open_source(form(X.T), block_rows=7), 20, row_scale=scale)
+    np.testing.assert_array_equal(columns.anchors, rows.anchors)
+    np.testing.assert_allclose(columns.residuals, rows.residuals, rtol=1e-12)
+    np.testing.assert_allclose(columns.margins, rows.margins, rtol=1e-10)
+
+
+@pytest.mark.parametrize("axis", ["samples", "features"])
+def test_every_source_gives_the_same(axis: Any, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).random((120, 40))
+    np.save(tmp_path / "X.npy", X)
+    expected = spa(open_source(X), 10, axis=axis)
+    for source in (
+        open_source(X, block_rows=7),
+        open_source(sp.csr_array(X), block_rows=50),
+        open_source(tmp_path / "X.npy", block_rows=33),
+        open_source(da.from_array(X, chunks=(50, 10)), scheduler="synchronous"),
+    ):
+        found = spa(source, 10, axis=axis)
+        np.testing.assert_array_equal(found.anchors, expected.anchors)
+        np.testing.assert_allclose(found.residuals, expected.residuals, rtol=1e-12)
+
+
+@FORMS
+@pytest.mark.parametrize("size", [1e-7, 1e-11])
+def test_a_column_far_below_the_rounding_of_squared_norms(form: Any, size: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((50, 2)) @ rng.random((2, 300))
+    direction = rng.random((50, 1))
+    X[:, :100] += 0.5 * size * rng.random((1, 100)) * direction
+    X[:, 137] += size * direction[:, 0]
+    found = spa(open_source(form(X), block_rows=9), 3, axis="features")
+    assert found.anchors.tolist() == deflation(X.T, 3)[0]
+    assert found.anchors[-1] == 137
+
+
+@FORMS
+def test_the_first_of_equal_columns_is_picked(form: Any) -> None:
+    kinds = np.array([[1.0, 2.0, 3.0, 0.0], [3.0, 1.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.1]]).T
+    labels = np.random.default_rng(0).integers(0, 3, 40 * CANDIDATES)
+    found = spa(open_source(form(kinds[:, labels])), 3, axis="features")
+    assert found.anchors.tolist() == [int(np.argmax(labels == kind)) for kind in range(3)]
+
+
+def test_fewer_columns_where_the_rank_is_lower() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((90, 3)) @ rng.random((3, 25))
+    assert len(spa(open_source(X, block_rows=20), 10, axis="features").anchors) == 3
+    assert len(spa(open_source(np.zeros((4, 3))), 2, axis="features").anchors) == 0
+
+
+def test_axis_must_be_known() -> None:
+    with pytest.raises(InputError, match="axis must be 'samples' or 'features', got 'columns'"):
+        spa(open_source(np.eye(3)), 2, axis="columns")  # type: ignore[arg-type]

@@ -1,7 +1,16 @@
 """Solvers with certificates."""
 
+from partwise.linalg.ellipsoid import Ellipsoid, enclosing_ellipsoid
 from partwise.linalg.inverse import InverseCertificate, left_inverse
 from partwise.linalg.nnls import NNLSCertificate, nnls
 from partwise.linalg.svd import truncated_svd
 
-__all__ = ["InverseCertificate", "NNLSCertificate", "left_inverse", "nnls", "truncated_svd"]
+__all__ = [
+    "Ellipsoid",
+    "InverseCertificate",
+    "NNLSCertificate",
+    "enclosing_ellipsoid",
+    "left_inverse",
+    "nnls",
+    "truncated_svd",
+]
