@@ -253,6 +253,25 @@ def die_once(block: Any, marker: str) -> np.ndarray:
     os._exit(1)
 
 
+def doubled_and_cut(block: Any) -> Any:
+    """Another matrix of other columns, dense from dense and sparse from sparse."""
+    return 2.0 * block[:, 1:5]
+
+
+def times_three(block: Any) -> Any:
+    return 3.0 * block
+
+
+def no_columns(block: Any) -> Any:
+    return block[:, :0]
+
+
+def cut_at_half(block: Any) -> Any:
+    """Sparse rows from any."""
+    X = blocks.to_dense(block)
+    return sp.csr_array(np.where(X > 0.5, X - 0.25, 0.0).astype(block.dtype))
+
+
 M = np.random.default_rng(8).random((FEATURES, 3))
 NUMBERS = np.arange(ROWS)
 WEIGHTS = np.random.default_rng(9).random(ROWS)
@@ -457,6 +476,80 @@ def test_projected_single_precision_stays(case: Case, tmp_path: Path) -> None:
     np.testing.assert_allclose(rows.take(NUMBERS), DATA @ M, rtol=1e-5)
 
 
+# --- derive -------------------------------------------------------------------------------------------------
+
+DERIVATIONS: dict[str, Callable[[Any], Any]] = {"same-format": doubled_and_cut, "to-sparse": cut_at_half}
+
+
+def derived(source: RowSource, derivation: str) -> tuple[RowSource, np.ndarray]:
+    fn = DERIVATIONS[derivation]
+    expected = blocks.to_dense(fn(DATA))
+    return source.derive(fn, expected.shape[1]), expected
+
+
+@pytest.mark.parametrize("derivation", DERIVATIONS)
+def test_derive_is_a_source_of_the_other_rows(case: Case, reference: MemorySource, derivation: str) -> None:
+    (rows, X), (same, _) = derived(case.source, derivation), derived(reference, derivation)
+    assert isinstance(rows, RowSource)
+    assert (rows.shape, rows.dtype) == (X.shape, np.float64)
+    assert list(rows.bounds) == list(case.source.bounds)
+    taken = rows.take(NUMBERS)
+    assert sp.issparse(taken) == (case.sparse or derivation == "to-sparse")
+    np.testing.assert_array_equal(blocks.to_dense(taken), X)
+    total, expected = rows.reduce(gram), same.reduce(gram)
+    np.testing.assert_array_equal(total, expected)
+    np.testing.assert_allclose(total, X.T @ X, rtol=1e-12)
+
+
+def test_derived_rows_have_all_the_verbs(case: Case, reference: MemorySource) -> None:
+    (rows, X), (same, _) = derived(case.source, "to-sparse"), derived(reference, "to-sparse")
+    total, weighted, count = rows.reduce(moments, WEIGHTS)
+    assert (total, count) == (pytest.approx(WEIGHTS.sum()), ROWS)
+    np.testing.assert_allclose(weighted[:, 0], X.T @ WEIGHTS, rtol=1e-12)
+    Q = np.random.default_rng(10).random((X.shape[1], 3))
+    W = rows.map_rows(partial(project, M=Q), width=3)
+    np.testing.assert_array_equal(np.asarray(W), same.map_rows(partial(project, M=Q), width=3))
+    # state of the derived rows is state of the rows themselves
+    mixed = np.asarray(case.source.map_rows(mix, W, WEIGHTS, width=3))
+    np.testing.assert_allclose(mixed, (X @ Q) * WEIGHTS[:, None] + DATA.sum(axis=1)[:, None], rtol=1e-12)
+    delivered = rows.deliver(W)
+    assert isinstance(delivered, da.Array if case.on_dask else np.ndarray)
+    np.testing.assert_array_equal(blocks.to_dense(rows.take([56, 4, 4])), X[[56, 4, 4]])
+    np.testing.assert_array_equal(rows.project(Q).take(NUMBERS), same.project(Q).take(NUMBERS))
+    np.testing.assert_allclose(rows.project(Q).take(NUMBERS), X @ Q, rtol=1e-12)
+    in_order = np.concatenate([blocks.to_dense(batch) for batch in rows.batches(8)])
+    np.testing.assert_array_equal(in_order, X)
+    again = rows.derive(times_three, X.shape[1])
+    np.testing.assert_array_equal(blocks.to_dense(again.take(NUMBERS)), 3.0 * X)
+
+
+def test_derive_nothing(case: Case) -> None:
+    rows = case.source.derive(no_columns, 0)
+    assert (rows.shape, rows.take([5, 2]).shape) == ((ROWS, 0), (2, 0))
+    assert rows.reduce(gram).shape == (0, 0)
+
+
+def test_derived_single_precision_stays(case: Case, tmp_path: Path) -> None:
+    rows = build(case.kind, DATA.astype(np.float32), tmp_path).source.derive(cut_at_half, FEATURES)
+    assert rows.dtype == rows.take([0]).dtype == np.float32
+    np.testing.assert_allclose(blocks.to_dense(rows.take(NUMBERS)), np.where(DATA > 0.5, DATA - 0.25, 0), rtol=1e-5)
+
+
+def test_derived_rows_of_memory_are_made_once_and_of_disk_in_every_pass(tmp_path: Path) -> None:
+    made: list[int] = []
+
+    def counted(block: Any) -> Any:
+        made.append(block.shape[0])
+        return block
+
+    for kind, passes in (("memory-dense", 1), ("memory-csr", 1), ("npy-path", 2)):
+        rows = build(kind, DATA, tmp_path).source.derive(counted, FEATURES)
+        for _ in range(2):
+            rows.reduce(gram)
+        assert sum(made) == passes * ROWS
+        made.clear()
+
+
 # --- whole algorithms ---------------------------------------------------------------------------------------
 
 
@@ -518,6 +611,7 @@ def test_inputs_are_never_modified(case: Case) -> None:
     inspect(case.source)
     pw.nnls(np.ones((2, FEATURES)), case.source)
     case.source.project(M).reduce(gram)
+    case.source.derive(cut_at_half, FEATURES).reduce(gram)
     assert case.fingerprint() == before
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from partwise.kernels.cluster import csr_group_sums, dense_group_sums
 from partwise.kernels.scan import count_flaws, csr_support, dense_support, scan_values
 from partwise.kernels.sparse import csr_dot, csr_sampled_dot, csr_tdot
 from partwise.sources.protocol import Block
@@ -58,6 +59,14 @@ def tdot(block: Block, W: Array) -> Array:
 def values(block: Block) -> Array:
     """The stored entries as a vector: all of a dense block, the non-zeros of a sparse one."""
     return np.asarray(block.data if is_sparse(block) else np.ravel(block))
+
+
+def triple(block: Block) -> tuple[Array, Array, Array]:
+    """Row pointers, columns and stored entries, of a dense block too: for kernels that look at entries one by one."""
+    if is_sparse(block):
+        return block.indptr, block.indices, block.data
+    n, m = block.shape
+    return np.arange(n + 1) * m, np.tile(np.arange(m, dtype=np.int32), n), np.ravel(block)
 
 
 def with_values(block: Block, new: Array) -> Block:
@@ -150,6 +159,16 @@ def row_sums(block: Block) -> Array:
 def _csr_row_sums(block: Block, entries: Array) -> Array:
     sums = np.add.reduceat(np.append(entries, 0.0), block.indptr[:-1])
     return np.asarray(np.where(np.diff(block.indptr) > 0, sums, 0.0))
+
+
+def group_sums(block: Block, groups: Array, n_groups: int) -> Array:
+    """The sum of the rows of every group, in double precision; rows of a negative group are left out."""
+    sums = np.zeros((n_groups, block.shape[1]))
+    if is_sparse(block):
+        csr_group_sums(block.indptr, block.indices, block.data, groups, sums)
+    else:
+        dense_group_sums(block, groups, sums)
+    return sums
 
 
 def scale_rows(block: Block, factors: Array) -> Block:

@@ -157,6 +157,13 @@ class DaskSource:
         shapes = [(self.bounds[run[-1]][1] - self.bounds[run[0]][0], width) for run in runs]
         return DaskSource(parts, shapes=shapes, dtype=self.dtype, scheduler=self._scheduler.get("scheduler"))
 
+    def derive(self, block_fn: Callable[[Block], Block], n_features: int) -> DaskSource:
+        """See :class:`partwise.sources.RowSource`."""
+        shapes = [(b - a, n_features) for a, b in self.bounds]
+        return DaskSource(
+            self._tasks(block_fn, ()), shapes=shapes, dtype=self.dtype, scheduler=self._scheduler.get("scheduler")
+        )
+
     def deliver(self, rows: Rows) -> Any:
         """See :class:`partwise.sources.RowSource`."""
         return rows.to_dask() if isinstance(rows, DaskRows) else rows

@@ -116,6 +116,10 @@ class BlockedSource(ABC):
         runs = merged(self.bounds, width * self.dtype.itemsize)
         return RowsSource(rows, [(self.bounds[run[0]][0], self.bounds[run[-1]][1]) for run in runs])
 
+    def derive(self, block_fn: Callable[[Block], Block], n_features: int) -> BlockedSource:
+        """See :class:`partwise.sources.RowSource`."""
+        return DerivedSource(self, block_fn, n_features)
+
     def deliver(self, rows: Rows) -> Any:
         """See :class:`partwise.sources.RowSource`."""
         return rows
@@ -191,6 +195,25 @@ class RowsSource(BlockedSource):
         return self.rows[a:b]
 
 
+class DerivedSource(BlockedSource):
+    """Blocks made of those of another source, when they are read or, with ``keep``, once."""
+
+    def __init__(
+        self, source: BlockedSource, block_fn: Callable[[Block], Block], n_features: int, *, keep: bool = False
+    ) -> None:
+        self.source, self.block_fn = source, block_fn
+        self.shape, self.dtype, self.bounds = (source.shape[0], n_features), source.dtype, source.bounds
+        self._kept = list(ordered(self._make, len(self.bounds))) if keep else None
+        self._scratch = source._scratch  # type: ignore[method-assign]
+
+    def block(self, i: int) -> Block:
+        """See :class:`BlockedSource`."""
+        return self._make(i) if self._kept is None else self._kept[i]
+
+    def _make(self, i: int) -> Block:
+        return self.block_fn(self.source.block(i))
+
+
 class MemorySource(BlockedSource):
     """A dense array or sparse matrix in memory.
 
@@ -235,3 +258,7 @@ class MemorySource(BlockedSource):
     def take(self, rows: npt.ArrayLike) -> Block:
         """See :class:`partwise.sources.RowSource`."""
         return self.X[check_rows(rows, self.shape[0])]
+
+    def derive(self, block_fn: Callable[[Block], Block], n_features: int) -> BlockedSource:
+        """See :class:`partwise.sources.RowSource`."""
+        return DerivedSource(self, block_fn, n_features, keep=True)

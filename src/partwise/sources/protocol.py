@@ -69,6 +69,12 @@ class RowSource(Protocol):
         larger ones.
         """
 
+    def derive(self, block_fn: Callable[[Block], Block], n_features: int) -> RowSource:
+        """Other rows made of these, each by itself, as a source with the same partition.
+
+        Kept where the rows are in memory, made anew in every pass where they are read from disk.
+        """
+
     def deliver(self, rows: Rows) -> Any:
         """Row-aligned state as the caller's kind of array: an ndarray, or a Dask array that stays put."""
 
