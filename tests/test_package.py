@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMANDS = ["pip install '.[all]' && partwise demo", "pip install '.[all,test]' && pytest"]
-PUBLIC_MODULES = ("datasets", "metrics", "linalg", "sources", "starts", "plots")
+PUBLIC_MODULES = ("datasets", "io", "metrics", "linalg", "sources", "starts", "plots")
 
 HEAVY = ("numba", "dask", "distributed", "matplotlib", "polars", "pandas")
 

@@ -13,21 +13,89 @@ __version__ = "0.1.0"
 _HOME = {
     "AND": "partwise.estimators",
     "ANLS": "partwise.estimators",
+    "AnchorTopics": "partwise.estimators",
+    "ConservativeNMF": "partwise.estimators",
+    "ConvexHull": "partwise.estimators",
+    "EllipsoidalSPA": "partwise.estimators",
     "HALS": "partwise.estimators",
+    "KMeans": "partwise.estimators",
     "MU": "partwise.estimators",
+    "PreconditionedSPA": "partwise.estimators",
     "Purification": "partwise.estimators",
+    "SPA": "partwise.estimators",
+    "SeparableLP": "partwise.estimators",
+    "TSVD": "partwise.estimators",
+    "TSVDNMF": "partwise.estimators",
+    "XRAY": "partwise.estimators",
     "left_inverse": "partwise.linalg.inverse",
+    "load": "partwise.estimators.saving",
     "nnls": "partwise.linalg.nnls",
-    "open_source": "partwise.sources",
+    "open_source": "partwise.io",
+    "read": "partwise.io",
+    "save": "partwise.estimators.saving",
 }
-_MODULES = ("algorithms", "datasets", "estimators", "exceptions", "linalg", "metrics", "plots", "sources", "starts")
+_MODULES = (
+    "algorithms",
+    "datasets",
+    "estimators",
+    "exceptions",
+    "io",
+    "linalg",
+    "metrics",
+    "plots",
+    "sources",
+    "starts",
+)
 
-__all__ = ["AND", "ANLS", "HALS", "MU", "Purification", "__version__", "left_inverse", "nnls", "open_source", *_MODULES]
+__all__ = [
+    "AND",
+    "ANLS",
+    "AnchorTopics",
+    "ConservativeNMF",
+    "ConvexHull",
+    "EllipsoidalSPA",
+    "HALS",
+    "KMeans",
+    "MU",
+    "PreconditionedSPA",
+    "Purification",
+    "SPA",
+    "SeparableLP",
+    "TSVD",
+    "TSVDNMF",
+    "XRAY",
+    "__version__",
+    "left_inverse",
+    "load",
+    "nnls",
+    "open_source",
+    "read",
+    "save",
+    *_MODULES,
+]
 
 if TYPE_CHECKING:
-    from partwise.estimators import AND, ANLS, HALS, MU, Purification
+    from partwise.estimators import (
+        AND,
+        ANLS,
+        HALS,
+        MU,
+        SPA,
+        TSVD,
+        TSVDNMF,
+        XRAY,
+        AnchorTopics,
+        ConservativeNMF,
+        ConvexHull,
+        EllipsoidalSPA,
+        KMeans,
+        PreconditionedSPA,
+        Purification,
+        SeparableLP,
+    )
+    from partwise.estimators.saving import load, save
+    from partwise.io import open_source, read
     from partwise.linalg import left_inverse, nnls
-    from partwise.sources import open_source
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,10 @@ class InputError(ValueError):
     """An argument or the data cannot be used; the message says which, where and what to do."""
 
 
+class ReaderError(InputError):
+    """A file cannot be read; the message names the file, the line where it is text, and what is wrong."""
+
+
 class MissingDependencyError(ImportError):
     """An optional dependency is needed; the message names the extra that installs it."""
 

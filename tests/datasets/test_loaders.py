@@ -294,3 +294,12 @@ def test_upright_images_that_are_not_square():
 def test_bad_arguments_are_named(call, word):
     with pytest.raises(InputError, match=word):
         call()
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.5, 1.0])
+def test_slope_divides_the_length_out(slope):
+    counts = csr_array(np.random.default_rng(0).poisson(1.0, (30, 8)))
+    raw, found = weigh(counts, "tfidf", 0.0).toarray(), weigh(counts, "tfidf", slope).toarray()
+    before, after = np.linalg.norm(raw, axis=1), np.linalg.norm(found, axis=1)
+    # a row is divided by (1 - slope) mean + slope length, and raw rows have a mean length of 1 already
+    np.testing.assert_allclose(after, before / ((1 - slope) + slope * before), rtol=1e-12)

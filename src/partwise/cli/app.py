@@ -10,7 +10,9 @@ from rich.markup import escape
 import partwise
 from partwise.cli.console import Failure, errors
 from partwise.cli.demo import demo
+from partwise.cli.lab import lab
 from partwise.cli.methods import methods
+from partwise.cli.nmf import nmf
 
 INTERRUPTED = 130  # what Typer makes of Ctrl-C, as shells do
 
@@ -24,6 +26,8 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(methods)
+app.command()(nmf)
+app.add_typer(lab, name="lab")
 
 
 def _version(wanted: bool) -> None:

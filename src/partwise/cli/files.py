@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -23,20 +22,10 @@ def make_folder(folder: Path) -> Path:
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write beside the target, then rename: a reader sees the old file or the new one, never a part of it."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
+    """As :func:`partwise.io.write_atomically`, with a failure that the program tells."""
+    from partwise.io.atomic import write_atomically as replace_file
+
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)  # mkstemp's files are private
-        temporary.replace(path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise Failure(f"cannot write {path}: {error.strerror or error}") from error
-        raise
+        replace_file(path, write)
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {error.strerror or error}") from error

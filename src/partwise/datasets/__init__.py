@@ -1,7 +1,7 @@
 """Data with a known truth, and real data.
 
 Generators (``make_*``) return a `Mixture`, noise (``add_*``) turns one mixture into another, and loaders
-(``load_*``) return a `Dataset`. Samples are rows, everywhere.
+(``load_*``, `read_texts` for files of your own) return a `Dataset`. Samples are rows, everywhere.
 """
 
 from partwise.datasets.binary import make_binary_mixtures
@@ -31,7 +31,9 @@ from partwise.datasets.noise import (
     add_unbiased_noise,
 )
 from partwise.datasets.separable import make_dominant, make_laurberg, make_separable
+from partwise.datasets.text import read_texts
 from partwise.datasets.topics import make_topics
+from partwise.datasets.visual import count_visual_words
 
 __all__ = [
     "Dataset",
@@ -40,6 +42,7 @@ __all__ = [
     "add_gaussian_noise",
     "add_multinomial_noise",
     "add_unbiased_noise",
+    "count_visual_words",
     "load_all_aml",
     "load_bbc",
     "load_brca21",
@@ -60,4 +63,5 @@ __all__ = [
     "make_laurberg",
     "make_separable",
     "make_topics",
+    "read_texts",
 ]

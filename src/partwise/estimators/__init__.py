@@ -2,6 +2,27 @@
 
 from partwise.estimators.and_ import AND
 from partwise.estimators.classic import ANLS, HALS, MU
+from partwise.estimators.conservative import ConservativeNMF
 from partwise.estimators.purification import Purification
+from partwise.estimators.separable import SPA, XRAY, ConvexHull, EllipsoidalSPA, PreconditionedSPA, SeparableLP
+from partwise.estimators.topics import AnchorTopics
+from partwise.estimators.tsvdnmf import TSVD, TSVDNMF, KMeans
 
-__all__ = ["AND", "ANLS", "HALS", "MU", "Purification"]
+__all__ = [
+    "AND",
+    "ANLS",
+    "HALS",
+    "MU",
+    "SPA",
+    "TSVD",
+    "TSVDNMF",
+    "XRAY",
+    "AnchorTopics",
+    "ConservativeNMF",
+    "ConvexHull",
+    "EllipsoidalSPA",
+    "KMeans",
+    "PreconditionedSPA",
+    "Purification",
+    "SeparableLP",
+]

@@ -19,10 +19,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from partwise.algorithms.loop import Progress, run
 from partwise.exceptions import InputError
+from partwise.io.opening import open_source
 from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.metrics import RecoveryMeasures, total_correlation_error
 from partwise.metrics.residuals import squared_residual
-from partwise.sources import Inspection, RowSource, brings_own_rows, inspect, open_source
+from partwise.sources import Inspection, RowSource, brings_own_rows, inspect
 from partwise.sources.passes import single_blas_thread
 from partwise.starts import INITS, make_start
 

@@ -1,5 +1,15 @@
 """Figures as functions of arrays; matplotlib is imported when one is drawn, and no display is needed."""
 
 from partwise.plots.images import Recovery, image_grid, recovery_grid
+from partwise.plots.learning import code_histograms, detector_grid, feature_grid, learning_curve, reproducibility
 
-__all__ = ["Recovery", "image_grid", "recovery_grid"]
+__all__ = [
+    "Recovery",
+    "code_histograms",
+    "detector_grid",
+    "feature_grid",
+    "image_grid",
+    "learning_curve",
+    "recovery_grid",
+    "reproducibility",
+]

@@ -69,7 +69,10 @@ def _open_path(path: Path, block_rows: int | None) -> RowSource:
         raise InputError(f"X: there is no file or folder {path}")
     if path.suffix == ".npy":
         return MemmapSource(path, block_rows=block_rows)
-    raise InputError(f"X: {path} is not a .npy file or a folder of {', '.join(SUFFIXES)} parts")
+    raise InputError(
+        f"X: {path} is not a .npy file or a folder of {', '.join(SUFFIXES)} parts; "
+        "partwise.open_source takes other files"
+    )
 
 
 def _as_matrix(X: Any) -> Any:

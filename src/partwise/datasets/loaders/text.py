@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from partwise.datasets.checks import check_choice, check_integer
+from partwise.datasets.checks import check_choice, check_integer, check_real
 from partwise.exceptions import InputError
 
 __all__ = ["count_words", "weigh"]
@@ -52,7 +52,7 @@ def count_words(texts: list[str], min_count: int = 5, stop_words: Any = "english
     return csr_array(counts[:, kept]), words[kept].tolist()
 
 
-def weigh(counts: csr_array, weighting: str) -> csr_array:
+def weigh(counts: csr_array, weighting: str, slope: float = 1.0) -> csr_array:
     """Return counts as they are, or as logarithmic tf-idf of unit length.
 
     Parameters
@@ -61,6 +61,9 @@ def weigh(counts: csr_array, weighting: str) -> csr_array:
         Counts, one document a row.
     weighting : {"counts", "tfidf"}
         "tfidf": (1 + log count) (1 + log((1 + n) / (1 + document frequency))), rows divided by their 2-norm.
+    slope : float, default=1.0
+        How much of the length of a document is divided out, 1 for all and 0 for nothing: a row is divided by
+        ``(1 - slope) mean + slope length`` (the pivoted normalisation of Manning et al. 2008, Section 6.4.4).
 
     Returns
     -------
@@ -75,4 +78,9 @@ def weigh(counts: csr_array, weighting: str) -> csr_array:
     check_choice("weighting", weighting, ("counts", "tfidf"))
     if weighting == "counts":
         return counts
-    return csr_array(TfidfTransformer(sublinear_tf=True, norm="l2").fit_transform(counts.astype(np.float64)))
+    slope = check_real("slope", slope)
+    X = csr_array(TfidfTransformer(sublinear_tf=True, norm=None).fit_transform(counts.astype(np.float64)))
+    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    pivot = (1.0 - slope) * lengths.mean() + slope * lengths
+    X.data /= np.repeat(np.where(pivot > 0.0, pivot, 1.0), np.diff(X.indptr))
+    return X

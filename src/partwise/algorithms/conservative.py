@@ -1,0 +1,237 @@
+"""Conservative online learning: for every sample the smallest change of encoder and decoder that recovers it.
+
+V. Elser, "Online Non-negative Matrix Factorization" (notes on conservative learning), "Summary of the conservative
+update rule", steps 1 to 11.  For a sample x of unit length, encoder E and decoder D::
+
+    y0 = E x                                   2
+    y = max(0, y0)                             3
+    E += (y - y0) x'                           4
+    Delta = x - D y                            5, 6
+    eta = Delta / (|D' Delta|^2 / |Delta|^2 + w |y|^2)   7
+    xi = D' eta                                9, with D as it was before step 8 (equation 6 keeps the leading order)
+    D += w eta y'                              8
+    E += xi x'                                 10
+    D = max(0, D)                              11
+
+Ours: more than one conjugate gradient iteration for equation (7), of which step 7 is the first; and taking only a share
+of every change, which may fall with the number of samples: noise is then averaged, where full steps follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.algorithms.loop import Progress, Stages, Unsettled
+from partwise.exceptions import InputError
+from partwise.kernels.conservative import COUNT, ERROR, LEARNT, SEEN, learn, workspace
+from partwise.sources import RowSource, blocks
+from partwise.sources.protocol import Block
+
+Array = npt.NDArray[Any]
+
+CHUNK = 128  # samples between two looks at the keyboard: a few milliseconds
+
+
+@dataclass(frozen=True)
+class Decay:
+    """``first / (1 + t / after) ** power`` for sample t; by default a constant.
+
+    Attributes
+    ----------
+    first : float
+        The value for the first sample.
+    after : float
+        After so many samples it has begun to fall: for ``power=1`` to a half.
+    power : float
+        How fast it falls.
+    """
+
+    first: float
+    after: float = np.inf
+    power: float = 1.0
+
+    @classmethod
+    def of(cls, value: Any, name: str, largest: float = np.inf) -> Decay:
+        """A number, or ``(first, after)`` or ``(first, after, power)``."""
+        try:
+            numbers = [float(part) for part in np.atleast_1d(np.asarray(value, float))]
+        except (TypeError, ValueError):
+            numbers = []
+        if not 1 <= len(numbers) <= 3 or not all(part > 0.0 for part in numbers) or numbers[0] > largest:
+            limit = "" if largest == np.inf else f", the first at most {largest:g}"
+            raise InputError(
+                f"{name} must be a positive number, or (first, after) or (first, after, power){limit}; got {value!r}"
+            )
+        return cls(*numbers)
+
+    def __call__(self, t: npt.ArrayLike) -> Array:
+        """The values for these samples."""
+        return np.asarray(self.first / (1.0 + np.asarray(t, float) / self.after) ** self.power)
+
+    def packed(self) -> npt.NDArray[np.float64]:
+        """As the kernel wants it."""
+        return np.array([self.first, self.after, self.power])
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a sample changes the matrices; the defaults are the document's.
+
+    Attributes
+    ----------
+    w : Decay
+        How freely the decoder changes, relative to the encoder.
+    share : Decay
+        Share of every change that is made.
+    steps : int
+        Conjugate gradient iterations for equation (7).
+    nonnegative : bool
+        Whether the decoder is made non-negative by hand, step 11.
+    """
+
+    w: Decay = Decay(1.0)
+    share: Decay = Decay(1.0)
+    steps: int = 1
+    nonnegative: bool = True
+
+
+class Learner:
+    """Encoder and decoder, and how many samples they have seen: all that there is to continue from.
+
+    Parameters
+    ----------
+    E : ndarray of shape (n_components, n_features)
+        The encoder to begin with; its type is that of the computation. The decoder begins at zero.
+    rule : Rule
+        How samples are learnt.
+    batch_size : int, default=10000
+        Errors are averaged over so many samples; learning does not depend on it.
+    """
+
+    def __init__(self, E: Array, rule: Rule | None = None, *, batch_size: int = 10000) -> None:
+        self.rule, self.batch_size = Rule() if rule is None else rule, batch_size
+        self.Et: Array = np.array(E.T, order="C")
+        self.H: Array = np.zeros(E.shape, E.dtype)
+        self.totals = np.zeros(4)
+
+    @classmethod
+    def random(
+        cls, n_components: int, n_features: int, dtype: Any, rng: np.random.Generator, rule: Rule, **options: Any
+    ) -> Learner:
+        """As the document begins: E uniform in [-1, 1], D zero."""
+        return cls(rng.uniform(-1.0, 1.0, (n_components, n_features)).astype(dtype), rule, **options)
+
+    @property
+    def features(self) -> Array:
+        """The columns of the decoder, as rows (a copy)."""
+        return self.H.copy()
+
+    @property
+    def detectors(self) -> Array:
+        """The rows of the encoder (a copy)."""
+        return np.array(self.Et.T, order="C")
+
+    @property
+    def seen(self) -> int:
+        """Samples given so far."""
+        return int(self.totals[SEEN])
+
+    @property
+    def skipped(self) -> int:
+        """Samples that were passed over, being zero or not finite."""
+        return int(self.totals[SEEN] - self.totals[LEARNT])
+
+    @property
+    def error(self) -> float:
+        """Average error ``|Delta|`` of the samples of the unfinished batch, each before it was learnt."""
+        return float(self.totals[ERROR] / self.totals[COUNT]) if self.totals[COUNT] else np.nan
+
+    def feed(self, block: Block) -> Iterator[float]:
+        """Learn the rows of a block; yields the average error whenever a batch is complete."""
+        start = 0
+        while start < block.shape[0]:
+            room = self.batch_size - self.seen % self.batch_size
+            stop = min(block.shape[0], start + room, start + CHUNK)
+            self._learn(block[start:stop])
+            start = stop
+            if self.seen % self.batch_size == 0:
+                error = self.error
+                self.totals[[ERROR, COUNT]] = 0.0
+                yield error
+
+    def state(self) -> dict[str, Array]:
+        """Copies of the arrays from which :meth:`restore` continues with the same bits."""
+        return {"H": self.H.copy(), "Et": self.Et.copy(), "totals": self.totals.copy()}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Continue from a saved state."""
+        for name in ("H", "Et", "totals"):
+            getattr(self, name)[...] = state[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_work"}
+
+    def _learn(self, rows: Block) -> None:
+        if not hasattr(self, "_work"):
+            k, m = self.H.shape
+            self._work = (workspace(m, k, self.H.dtype), np.zeros(m, np.int64), np.zeros(k, np.int64))
+        rule = self.rule
+        how = (rule.w.packed(), rule.share.packed(), rule.steps, rule.nonnegative, *self._work, self.totals)
+        kind, none = self.H.dtype, np.empty(0, np.int64)
+        if blocks.is_complete(rows):
+            # a read-only array would be another type for the compiler
+            X = np.require(rows, kind, ["C", "A", "W"])
+            learn(X, none, none, np.empty(0, kind), self.H, self.Et, *how)
+        else:
+            indptr, indices = np.asarray(rows.indptr, np.int64), np.asarray(rows.indices, np.int64)
+            data = rows.data.astype(kind, copy=False)
+            learn(np.empty((0, 0), kind), indptr, indices, data, self.H, self.Et, *how)
+
+
+def conservative(
+    source: RowSource, learner: Learner, *, passes: int, tol: float = 0.0, rng: np.random.Generator | None = None
+) -> Stages:
+    """Passes over the data, in file order or, with ``rng``, shuffled.
+
+    Parameters
+    ----------
+    source : RowSource
+        The data.
+    learner : Learner
+        What has been learnt so far; it is changed in place.
+    passes : int
+        Number of passes.
+    tol : float, default=0
+        Stop when the average error of a batch is at most this.
+    rng : numpy.random.Generator, optional
+        Shuffles every pass.
+
+    Yields
+    ------
+    Progress
+        The start, then every batch; the objective is the average error, and there is no optimality residual.
+    """
+    error = 1.0  # of samples of unit length, while the decoder is zero
+    yield _progress(learner, error)
+    for block in _rows(source, passes, rng):
+        for error in learner.feed(block):
+            yield _progress(learner, error)
+            if error <= tol:
+                return f"average error {error:.3g} <= tol={tol:g}"
+    if learner.seen % learner.batch_size:
+        yield _progress(learner, error if np.isnan(learner.error) else learner.error)
+    return Unsettled(f"{passes} passes done")
+
+
+def _progress(learner: Learner, error: float) -> Progress:
+    return Progress(learner.features, error, details={"samples": float(learner.seen)})
+
+
+def _rows(source: RowSource, passes: int, rng: np.random.Generator | None) -> Iterable[Block]:
+    for _ in range(passes):
+        yield from source.batches(8 * CHUNK, rng)

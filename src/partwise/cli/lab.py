@@ -1,0 +1,186 @@
+"""``partwise lab``: the published experiments, run here, beside the published numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from partwise.cli.console import Failure, output
+from partwise.cli.files import make_folder
+
+if TYPE_CHECKING:
+    from partwise.lab import Experiment, Result
+    from partwise.lab.experiment import Size
+
+ALL = "all"
+MARKS = {"reproduced": "green", "exceeded": "bold green", "not reproduced": "bold red", "not measured": "dim"}
+
+lab = typer.Typer(help="Published experiments beside the published numbers.", no_args_is_help=True)
+
+
+@lab.command("list")
+def list_() -> None:
+    """List the experiments."""
+    from partwise.lab import experiments
+
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    for name in ("experiment", "what it shows", "claims"):
+        table.add_column(name, no_wrap=name == "experiment", justify="right" if name == "claims" else "left")
+    document = ""
+    for experiment in experiments().values():
+        if experiment.document.partition(", appendix")[0] != document:
+            document = experiment.document
+            table.add_row("", f"[dim]{escape(document)}[/]", "")
+        table.add_row(f"[bold]{experiment.name}[/]", escape(experiment.title), str(len(experiment.claims)))
+    output().print(table)
+
+
+@lab.command()
+def run(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Experiments, or all.")],
+    quick: Annotated[bool, typer.Option("--quick/--full", help="Under a minute each, or the published size.")] = True,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Repetitions; by default the experiment's own.")] = None,
+    methods: Annotated[
+        list[str] | None, typer.Option("--methods", "-m", help="Methods, by commas or by repeating the option.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder for results, with one folder in it for each experiment.")
+    ] = Path("partwise-lab"),
+) -> None:
+    """Run experiments and write tables, a manifest and a page.
+
+    A run that was interrupted goes on where it stopped when it is started again with the same folder.
+    """
+    from partwise.exceptions import InputError, MissingDependencyError
+    from partwise.lab import run_experiment
+
+    size: Size = "quick" if quick else "full"
+    chosen = [name for part in methods or [] for name in part.split(",") if name]
+    try:
+        wanted = _wanted(names)
+        make_folder(out)
+        done = []
+        for experiment in wanted:
+            with _Bar(experiment.name) as bar:
+                result = run_experiment(
+                    experiment, out / experiment.name / size, size=size, seeds=seeds, methods=chosen, watch=bar
+                )
+            done.append(result)
+            if len(wanted) == 1:
+                _print(result)
+            _tell(result)
+        _summarize(done, out, size, several=len(wanted) > 1)
+    except InputError as error:
+        raise Failure(str(error), 2) from error
+    except MissingDependencyError as error:
+        raise Failure(str(error)) from error
+    except OSError as error:
+        raise Failure(f"cannot write into {out}: {error.strerror or error}") from error
+
+
+@lab.command()
+def show(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that a run has written.")]) -> None:
+    """Print the claims and verdicts of results, and write their page anew."""
+    from partwise.exceptions import InputError
+    from partwise.lab import find_experiment, finish, read_manifest
+
+    found = sorted(path.parent for path in folder.rglob("manifest.json"))
+    if not found:
+        raise Failure(f"{folder} holds no results of the lab", 2)
+    try:
+        for place in found:
+            result = finish(find_experiment(str(read_manifest(place)["experiment"])), place)
+            _print(result)
+            _tell(result)
+    except InputError as error:
+        raise Failure(str(error), 2) from error
+
+
+def _wanted(names: list[str]) -> list[Experiment]:
+    from partwise.lab import experiments, find_experiment
+
+    if ALL in names:
+        return list(experiments().values())
+    return [find_experiment(name) for name in dict.fromkeys(names)]
+
+
+def _summarize(done: list[Result], out: Path, size: str, *, several: bool) -> None:
+    """One page with every claim, and one table, if there was more than one experiment."""
+    from partwise.lab.page import write_summary
+    from partwise.lab.table import Table as Results
+
+    if not several:
+        return
+    path = write_summary([(f"{result.experiment.name}/{size}/index.html", result) for result in done], out)
+    Results([verdict.row(result.experiment.name) for result in done for verdict in result.verdicts()]).write(
+        out / "summary"
+    )
+    _say("Summary: ", path)
+
+
+def _print(result: Result) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("claim", "published", "ours", "deviation", "verdict"):
+        table.add_column(name, justify="right" if name in ("ours", "deviation") else "left")
+    for verdict in result.verdicts():
+        mark = f"[{MARKS[verdict.name]}]{verdict.name}[/]"
+        table.add_row(escape(verdict.claim.text), escape(verdict.claim.stated), verdict.shown, verdict.deviation, mark)
+    output().print(table)
+
+
+def _tell(result: Result) -> None:
+    from collections import Counter
+
+    counts = Counter(verdict.name for verdict in result.verdicts())
+    words = ", ".join(f"{counts[name]} {name}" for name in MARKS if counts[name])
+    size = result.manifest["size"]
+    smaller = "" if size == "full" else " (smaller than published)"
+    console = output()
+    console.print(f"[bold]{result.experiment.name}[/] --{size}{smaller}: {words or 'no claims'}")
+    for case, reason in result.manifest["skipped"].items():
+        console.print(f"  left out: {case}: {reason}", markup=False)
+    failures = sum(bool(row.get("failure")) for row in result.table)
+    if failures:
+        console.print(f"  {failures} of {len(result.table)} cells failed: see the page")
+    assert result.folder is not None
+    _say("  Page: ", result.folder / "index.html")
+
+
+def _say(what: str, path: Path) -> None:
+    console = output()
+    console.print(what, end="", highlight=False)
+    console.print(str(path), style="bold", markup=False, soft_wrap=True)
+
+
+class _Bar:
+    """Progress of the cells, with the time left."""
+
+    def __init__(self, name: str) -> None:
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(elapsed_when_finished=False),
+            TextColumn("{task.fields[note]}", style="dim"),
+            console=output(),
+            transient=True,
+        )
+        self.task = self.progress.add_task(name, total=None, note="")
+
+    def __enter__(self) -> _Bar:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.progress.stop()
+
+    def __call__(self, done: int, total: int, note: str) -> None:
+        """Move the bar."""
+        self.progress.update(self.task, completed=done, total=total, note=note)

@@ -1,0 +1,416 @@
+"""``partwise nmf``: conservative online learning of a file or a stream; what was killed goes on, bit by bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from partwise.cli.console import Failure, errors, output
+from partwise.cli.files import make_folder, write_atomically
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from partwise.algorithms.conservative import Learner
+    from partwise.sources import RowSource
+
+INTERRUPTED = 130
+STREAM = "-"
+
+
+def nmf(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="Text, one sample a line; or .npy, or a folder of parts; - reads standard input.", metavar="DATA"
+        ),
+    ],
+    features: Annotated[int, typer.Option("-f", "--features", min=1, help="Number of features.")],
+    name: Annotated[
+        str, typer.Option("-o", "--output", help="Writes NAME.log, NAME.model and NAME.state.", metavar="NAME")
+    ],
+    w: Annotated[str, typer.Option("-w", help="Freedom of the decoder; FIRST:AFTER[:POWER] lets it fall.")] = "1",
+    samples: Annotated[
+        int | None,
+        typer.Option("-n", "--samples", min=1, help="Samples to process; by default one pass, or the stream."),
+    ] = None,
+    batch: Annotated[int, typer.Option("-b", "--batch", min=1, help="Samples between two lines of the log.")] = 10000,
+    relaxation: Annotated[
+        str, typer.Option(help="Share of each change, such as 1:5000; 1 is the published rule.")
+    ] = "1",
+    cg_steps: Annotated[int, typer.Option(min=1, help="Conjugate gradient iterations; 1 is the published rule.")] = 1,
+    signed: Annotated[bool, typer.Option("--signed", help="Leave out step 11: features may be negative.")] = False,
+    single: Annotated[bool, typer.Option("--single", help="Compute in single precision.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Chooses the encoder to begin with.")] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a run of this NAME ended or was killed.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Begin anew over the files of an earlier run.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more at the end of a text file.")] = False,
+    skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Pass over samples with NaN.")] = False,
+    checkpoint: Annotated[float, typer.Option(min=0.0, help="Seconds between two checkpoints.")] = 10.0,
+    pictures: Annotated[
+        str | None,
+        typer.Option(help="Height x width of a sample: draw error, features and detectors.", metavar="28x28"),
+    ] = None,
+) -> None:
+    """Factorize data one sample at a time, by V. Elser's conservative learning.
+
+    Passes over DATA in its order until -n samples are processed. After each batch NAME.log gets a line, the number of
+    samples and their average error; when that is the best so far, NAME.model gets a line for each detector and then
+    for each feature.
+    """
+    settings = Settings(features, w, relaxation, cg_steps, not signed, single, seed, batch)
+    rule, shape = settings.rule(), _image_shape(pictures)
+    with _told():
+        stream = _Rows(data, follow=follow, single=single, skip_missing=skip_missing)
+        run = Run(Path(name), settings, rule, stream.n_features, resume=resume, force=force)
+    goal = samples if samples is not None or stream.endless else stream.n_samples
+    with _told(), Interrupt() as interrupt, run, _bar(goal, run.learner.seen) as show:
+        try:
+            for rows in stream.blocks(run.learner.seen, goal):
+                with interrupt.held():
+                    run.learn(rows)
+                    if time.monotonic() - run.saved >= checkpoint:
+                        run.save()
+                show(run)
+        except KeyboardInterrupt:
+            with interrupt.held():
+                run.finish()
+            seen = run.learner.seen
+            raise Failure(
+                f"interrupted after {seen:,} samples; the same command with --resume goes on", INTERRUPTED
+            ) from None
+        with interrupt.held():
+            run.finish()
+    _tell(run)
+    if shape:
+        with _told():
+            _draw(run, shape)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides every bit of a run, apart from its data."""
+
+    features: int
+    w: str
+    relaxation: str
+    cg_steps: int
+    nonnegative: bool
+    single: bool
+    seed: int
+    batch: int
+
+    def rule(self) -> Any:
+        """The rule of learning."""
+        from partwise.algorithms.conservative import Decay, Rule
+        from partwise.exceptions import InputError
+
+        try:
+            w, share = Decay.of(self.w.split(":"), "-w"), Decay.of(self.relaxation.split(":"), "--relaxation", 1.0)
+        except InputError as error:
+            raise Failure(str(error), 2) from error
+        return Rule(w, share, self.cg_steps, self.nonnegative)
+
+
+class Run:
+    """The learner and its three files; NAME.state holds all that a killed run needs to go on."""
+
+    def __init__(
+        self, name: Path, settings: Settings, rule: Any, n_features: int, *, resume: bool, force: bool
+    ) -> None:
+        import numpy as np
+
+        from partwise.algorithms.conservative import Learner
+
+        make_folder(name.parent)
+        self.log, self.model, self.state = (name.parent / f"{name.name}.{kind}" for kind in ("log", "model", "state"))
+        self.settings, self.best, self.saved = settings, np.inf, 0.0
+        dtype, rng = np.dtype(np.float32 if settings.single else np.float64), np.random.default_rng(settings.seed)
+        self.learner: Learner = Learner.random(
+            settings.features, n_features, dtype, rng, rule, batch_size=settings.batch
+        )
+        before = [path for path in (self.state, self.model, self.log) if path.exists()]
+        kept = 0
+        if resume and self.state in before:
+            kept = self._restore()
+        elif before and not force:
+            raise Failure(
+                f"{before[0]} is there already: give --resume to go on, --force to begin anew, or another NAME", 2
+            )
+        else:
+            for path in before:
+                path.unlink()
+            self._write_state(0)  # first, so that there never is a log without a checkpoint
+        self._open_log(kept)
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._lines.close()
+
+    def learn(self, rows: Any) -> None:
+        """Learn some samples, and report if a batch is complete."""
+        for error in self.learner.feed(rows):
+            self._lines.write(f"{self.learner.seen} {error!r}\n".encode())  # one call: a line is there or not
+            if error < self.best:
+                self.best = error
+                write_model(self.model, self.learner.detectors, self.learner.features)
+
+    def save(self) -> None:
+        """Write the checkpoint; what it says of the log is on disk before it."""
+        os.fsync(self._lines.fileno())
+        self._write_state(os.fstat(self._lines.fileno()).st_size)
+
+    def _write_state(self, log_bytes: int) -> None:
+        import numpy as np
+
+        note = {"settings": asdict(self.settings), "best": self.best, "log": log_bytes}
+        arrays: dict[str, Any] = self.learner.state() | {"note": np.array(json.dumps(note))}
+        write_atomically(self.state, lambda file: np.savez(file, **arrays))
+        self.saved = time.monotonic()
+
+    def finish(self) -> None:
+        """Write what there is; a short last batch is in the checkpoint, and in the model only if there is no other."""
+        self.save()
+        if self.learner.seen and not self.model.exists():
+            write_model(self.model, self.learner.detectors, self.learner.features)
+
+    def _restore(self) -> int:
+        import numpy as np
+
+        try:
+            with np.load(self.state, allow_pickle=False) as saved:
+                arrays: dict[str, Any] = {name: saved[name] for name in saved.files}
+            note = json.loads(str(arrays.pop("note")))
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise Failure(f"{self.state} is not a checkpoint of this program ({error})") from error
+        for key, value in asdict(self.settings).items():
+            if note["settings"].get(key) != value:
+                raise Failure(f"--resume: {key} was {note['settings'].get(key)} in that run and is {value} now", 2)
+        before, now = arrays["H"].shape[1], self.learner.H.shape[1]
+        if before != now:
+            raise Failure(f"--resume: samples had {before} numbers and now have {now}", 2)
+        self.learner.restore(arrays)
+        self.best = note["best"]
+        for path in (self.log, self.model, self.state):  # left behind by a write that was killed
+            for part in path.parent.glob(f".{path.name}.*"):
+                part.unlink(missing_ok=True)
+        return int(note["log"])
+
+    def _open_log(self, kept: int) -> None:
+        try:
+            self._lines: BinaryIO = self.log.open("ab", buffering=0)
+        except OSError as error:
+            raise Failure(f"cannot write {self.log}: {error.strerror or error}") from error
+        if self.log.stat().st_size < kept:
+            self._lines.close()
+            raise Failure(f"{self.log} is shorter than when {self.state} was written; it cannot go on")
+        # batches after the checkpoint come again
+        self._lines.truncate(kept)
+
+
+class _Rows:
+    """The samples from any position on, in chunks small enough for Ctrl-C."""
+
+    def __init__(self, data: str, *, follow: bool, single: bool, skip_missing: bool) -> None:
+        import numpy as np
+
+        from partwise.sources.stream import TextStream
+
+        self.data, self.skip_missing = data, skip_missing
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self.endless = data == STREAM or follow
+        if self.endless:
+            file: Any = sys.stdin.buffer if data == STREAM else data
+            self._stream = TextStream(file, dtype=self.dtype, follow=follow, finite=not skip_missing)
+            self._first = list(islice(self._stream, 1))
+            if not self._first:
+                raise Failure(f"{self._stream.name}: there is no sample in it")
+            self.n_features = int(self._first[0].shape[1])
+        else:
+            self._source = self._open()
+            self.n_samples, self.n_features = self._source.shape
+
+    def blocks(self, position: int, goal: int | None) -> Iterator[Any]:
+        """Chunks of the samples ``position`` to ``goal``; standard input goes on with what comes."""
+        skip = 0 if self.data == STREAM else position
+        done = position
+        for block in self._arriving() if self.endless else self._repeated(skip):
+            rows = block
+            if self.endless and skip:
+                rows, skip = block[skip:], max(0, skip - block.shape[0])
+            if goal is not None:
+                rows = rows[: goal - done]
+            if rows.shape[0]:
+                yield rows
+            done += rows.shape[0]
+            if goal is not None and done >= goal:
+                return
+
+    def _open(self) -> RowSource:
+        from partwise.sources import open_source
+        from partwise.sources.stream import open_text
+
+        path = Path(self.data)
+        if path.is_dir() or path.suffix == ".npy" or not path.exists():
+            return open_source(path)
+        return open_text(path, dtype=self.dtype, finite=not self.skip_missing)
+
+    def _arriving(self) -> Iterator[Any]:
+        from partwise.algorithms.conservative import CHUNK
+
+        number = 0
+        for block in chain(self._first, self._stream):
+            self._check(block, number)
+            number += len(block)
+            for start in range(0, len(block), CHUNK):
+                yield block[start : start + CHUNK]
+
+    def _repeated(self, position: int) -> Iterator[Any]:
+        from partwise.algorithms.conservative import CHUNK
+
+        skip = position % self.n_samples
+        checked = position >= self.n_samples
+        while True:
+            number = 0
+            for block in self._source.batches(CHUNK):
+                if not checked:
+                    self._check(block, number)
+                number += block.shape[0]
+                if number > skip:
+                    yield block[max(0, block.shape[0] - (number - skip)) :]
+            skip, checked = 0, True
+
+    def _check(self, block: Any, number: int) -> None:
+        """Refuse what no non-negative mixture has, by the number of its sample."""
+        from partwise.sources import blocks
+
+        bad, negative, *_ = blocks.scan(block)
+        for place, what in ((-1 if self.skip_missing else bad, "not finite"), (negative, "negative")):
+            if place >= 0:
+                row, column = divmod(place, self.n_features)
+                raise Failure(f"{self.data}: sample {number + row + 1} is {what} in column {column + 1}")
+
+
+class Interrupt:
+    """Ctrl-C as an exception, but never while samples are learnt or files written: there it waits for the end."""
+
+    def __init__(self) -> None:
+        self._held = self._pending = False
+
+    def __enter__(self) -> Interrupt:
+        self._before = signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _handle(self, *_: object) -> None:
+        if not self._held:
+            raise KeyboardInterrupt
+        self._pending = True
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold it back."""
+        self._held, self._pending = True, False
+        try:
+            yield
+        finally:
+            self._held = False
+        if self._pending:
+            raise KeyboardInterrupt
+
+
+def write_model(path: Path, detectors: np.ndarray, features: np.ndarray) -> None:
+    """The document's layout: a line for each detector, an empty line, a line for each feature; every bit is kept."""
+
+    def lines(rows: np.ndarray) -> str:
+        # the shortest decimals that read back as the same number
+        return "\n".join(" ".join(map(str, row)) for row in (rows if rows.itemsize < 8 else rows.tolist()))
+
+    write_atomically(path, lambda file: file.write(f"{lines(detectors)}\n\n{lines(features)}\n".encode()))
+
+
+def read_model(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Detectors and features, one a row."""
+    import numpy as np
+
+    rows = np.loadtxt(path, ndmin=2)
+    return rows[: len(rows) // 2], rows[len(rows) // 2 :]
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    from partwise.exceptions import InputError, MissingDependencyError
+
+    try:
+        yield
+    except (InputError, MissingDependencyError, OSError) as error:
+        raise Failure(str(error)) from error
+
+
+@contextmanager
+def _bar(goal: int | None, begin: int) -> Iterator[Any]:
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}"))
+    with Progress(*columns, console=errors()) as progress:
+        task = progress.add_task("", total=goal, completed=begin, note="")
+
+        def show(run: Run) -> None:
+            learner = run.learner  # its error is that of the unfinished batch, and none (NaN) where that begins
+            if learner.error == learner.error:
+                progress.update(task, note=f"error {learner.error:.4g}")
+            progress.update(task, completed=learner.seen)
+
+        yield show
+
+
+def _tell(run: Run) -> None:
+    learner, console = run.learner, output()
+    skipped = f", {learner.skipped:,} of them passed over" if learner.skipped else ""
+    best = f"best average error {run.best:.6g}" if run.best < float("inf") else "no batch is complete"
+    console.print(f"{learner.seen:,} samples{skipped}; {best}", soft_wrap=True)
+    console.print(f"Model: {run.model}", markup=False, soft_wrap=True)
+
+
+def _image_shape(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    height, _, width = text.partition("x")
+    if not (height.isdecimal() and width.isdecimal() and int(height) * int(width)):
+        raise Failure(f"--pictures {text}: give height x width, such as 28x28", 2)
+    return int(height), int(width)
+
+
+def _draw(run: Run, shape: tuple[int, int]) -> None:
+    import numpy as np
+
+    from partwise import plots
+
+    detectors, features = read_model(run.model)
+    lines = [tuple(map(float, line.split())) for line in run.log.read_text().splitlines()]
+    figures = {
+        "features": plots.feature_grid(features, shape),
+        "detectors": plots.detector_grid(detectors, shape),
+        "error": plots.learning_curve({f"w = {run.settings.w}": np.array(lines).reshape(-1, 2).T}),
+    }
+    for kind, figure in figures.items():
+        path = run.model.with_name(f"{run.model.stem}.{kind}.png")
+        write_atomically(path, partial(figure.savefig, format="png", dpi=150))
+        output().print(f"Picture: {path}", markup=False, soft_wrap=True)

@@ -1,0 +1,218 @@
+"""Models as files: which classes and attributes a file may name, and what else is checked before one is believed."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from importlib.metadata import version
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+import partwise.estimators as home
+from partwise.algorithms.loop import History
+from partwise.algorithms.separability import Separability
+from partwise.estimators.base import Factorization
+from partwise.exceptions import InputError, ReaderError
+from partwise.io.guard import fail
+from partwise.io.model import Document, Record, read_document, write_document
+from partwise.io.opening import open_source
+from partwise.linalg.lp import LPCertificate
+from partwise.linalg.simplex import MixtureCertificate
+from partwise.sources import RowSource, blocks
+
+RECORDS = {kind.__name__: kind for kind in (LPCertificate, MixtureCertificate, Separability)}
+ATTRIBUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
+LIBRARIES = ("partwise", "numpy", "scipy", "scikit-learn", "numba")
+SAME_SHAPE = ("detectors_",)  # attributes shaped as the components
+
+
+def save(model: Factorization, path: str | PathLike[str], *, data: Any = None) -> None:
+    """Write a model to a file, from which :func:`load` makes it again bit by bit.
+
+    The file is safetensors with JSON in its header; nothing in it can be executed. An earlier file of that name is
+    replaced at once or, if anything fails, left as it is.
+
+    Parameters
+    ----------
+    model : estimator
+        Any estimator of partwise, fitted or not. Callbacks are left out; a fitted estimator as ``init`` is replaced by
+        its components.
+    path : path-like
+        The file, such as ``model.safetensors``.
+    data : array-like, sparse matrix, data frame, path or source, optional
+        The data it was fitted to; its hash is then part of the file.
+
+    Examples
+    --------
+    >>> import numpy as np, partwise as pw, tempfile, pathlib
+    >>> X = np.random.default_rng(0).random((20, 5))
+    >>> model = pw.SPA(3).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pw.save(model, pathlib.Path(folder) / "model.safetensors")
+    ...     again = pw.load(pathlib.Path(folder) / "model.safetensors")
+    >>> np.array_equal(model.transform(X), again.transform(X))
+    True
+    """
+    name = type(model).__name__
+    if type(model) is not _classes().get(name):
+        raise InputError(f"model must be an estimator of partwise, got {type(model).__name__}")
+    model._validate_params()
+    notes: list[str] = []
+    parameters = {key: _parameter(key, value, notes) for key, value in model.get_params(deep=False).items()}
+    fitted = {}
+    for key, value in sorted(vars(model).items()):  # the same model, the same file
+        if key == "_learner":
+            fitted[key] = Record("Learner", value.state())
+        elif ATTRIBUTE.fullmatch(key):
+            fitted[key] = _packed(value)
+        elif key not in parameters:
+            notes.append(f"{key} is not saved")
+    write_document(Document(name, parameters, fitted, _provenance(model, data), notes), path)
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read a model that :func:`save` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    estimator
+        With the parameters and fitted attributes it was saved with.
+
+    Raises
+    ------
+    ReaderError
+        If the file is damaged, of a newer schema, names a class that is none of partwise's estimators, or holds what
+        such an estimator cannot have.
+    """
+    document = read_document(path)
+    kind = _classes().get(document.estimator)
+    if kind is None:
+        raise fail(str(path), f"holds a {document.estimator[:60]!r}, which is no estimator of this version of partwise")
+    unknown = sorted(set(document.parameters) - set(kind._get_param_names()))
+    if unknown:
+        raise fail(str(path), f"{document.estimator} has no parameter {unknown[0][:60]!r}")
+    try:
+        model = kind(**document.parameters)
+        model._validate_params()
+        _restore(model, document.fitted)
+    except ReaderError:
+        raise
+    except Exception as error:  # a hostile file can hold anything
+        raise fail(str(path), f"is no model ({str(error)[:200]})") from error
+    return model
+
+
+def _classes() -> dict[str, type[Factorization]]:
+    return {name: kind for name in home.__all__ if isinstance(kind := getattr(home, name), type)}
+
+
+def _parameter(name: str, value: Any, notes: list[str]) -> Any:
+    if name == "callbacks":
+        if len(value):
+            notes.append("callbacks are not saved")
+        return ()
+    if isinstance(value, (np.random.Generator, np.random.RandomState)):
+        notes.append(f"{name} was a {type(value).__name__}, whose state is not saved")
+        return None
+    if hasattr(value, "components_"):
+        notes.append(f"{name} was a fitted {type(value).__name__}; its components are saved")
+        return np.asarray(value.components_)
+    if hasattr(value, "fit"):
+        raise InputError(f"{name}: an estimator that is not fitted cannot be saved")
+    if hasattr(value, "to_numpy") or hasattr(value, "compute"):
+        return np.asarray(value)
+    return value
+
+
+def _packed(value: Any) -> Any:
+    """Objects as records, Dask arrays in memory."""
+    if isinstance(value, History):
+        return Record("History", {name: value[name] for name in value})
+    if type(value).__name__ in RECORDS and is_dataclass(value):
+        return Record(type(value).__name__, {part.name: _packed(getattr(value, part.name)) for part in fields(value)})
+    return np.asarray(value) if hasattr(value, "__dask_graph__") else value
+
+
+def _unpacked(value: Any) -> Any:
+    if not isinstance(value, Record):
+        return value
+    parts = {name: _unpacked(part) for name, part in value.parts.items()}
+    if value.kind == "History":
+        if len({len(column) for column in parts.values()}) > 1:
+            raise ValueError("columns of the history have several lengths")
+        return History(parts)
+    return RECORDS[value.kind](**parts)
+
+
+def _restore(model: Any, fitted: Mapping[str, Any]) -> None:
+    for name, value in fitted.items():
+        if name == "_learner":
+            continue
+        if not ATTRIBUTE.fullmatch(name) or hasattr(type(model), name) or name.startswith("_"):
+            raise ValueError(f"{name[:60]!r} is no fitted attribute")
+        setattr(model, name, _unpacked(value))
+    if fitted:
+        _check_fitted(model)
+    if "_learner" in fitted:
+        _restore_learner(model, fitted["_learner"].parts)
+
+
+def _check_fitted(model: Any) -> None:
+    """What compiled loops take for granted."""
+    H = model.components_
+    if not (isinstance(H, np.ndarray) and H.ndim == 2 and H.dtype in (np.float32, np.float64) and H.size):
+        raise ValueError("its components are no matrix of numbers")
+    if not np.isfinite(H).all():
+        raise ValueError("its components are not finite")
+    for name, size in (("n_components_", len(H)), ("n_features_in_", H.shape[1])):
+        given = getattr(model, name)
+        if type(given) is not int or given != size:
+            raise ValueError(f"{name} is {given!r}, and the components have shape {H.shape}")
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and np.shape(names) != (H.shape[1],):
+        raise ValueError(f"it has {np.shape(names)} names for {H.shape[1]} features")
+    for name in SAME_SHAPE:
+        other = getattr(model, name, H)
+        if not isinstance(other, np.ndarray) or other.shape != H.shape or other.dtype.kind != "f":
+            raise ValueError(f"{name} and the components differ in shape")
+
+
+def _restore_learner(model: Any, state: Mapping[str, Any]) -> None:
+    learner = model._begin(*model.components_.shape, model.components_.dtype, np.random.default_rng(0))
+    for name, wanted in learner.state().items():
+        if state[name].shape != wanted.shape or state[name].dtype != wanted.dtype:
+            raise ValueError(f"the state of its learner does not go with its components ({name})")
+    learner.restore(dict(state))
+    model._learner = learner
+
+
+def _provenance(model: Any, data: Any) -> dict[str, Any]:
+    seed = getattr(model, "random_state", None)
+    return {
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in LIBRARIES},
+        "seed": int(seed) if isinstance(seed, (int, np.integer)) else None,
+        "data": None if data is None else fingerprint(open_source(data)),
+    }
+
+
+def fingerprint(source: RowSource) -> dict[str, Any]:
+    """Hash of the rows in their order, whatever blocks they come in; sparse and dense rows have hashes of their own."""
+    values, places, lengths = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
+    for block in source.batches(4096):
+        values.update(np.ascontiguousarray(blocks.values(block)).data)
+        if blocks.is_sparse(block):
+            places.update(np.ascontiguousarray(block.indices, np.int64).data)
+            lengths.update(np.diff(block.indptr).astype(np.int64).data)
+    every = hashlib.sha256(values.digest() + places.digest() + lengths.digest())
+    return {"sha256": every.hexdigest(), "shape": list(source.shape), "dtype": str(source.dtype)}

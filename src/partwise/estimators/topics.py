@@ -1,0 +1,238 @@
+"""Topics by anchor words as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from partwise.algorithms.topics import (
+    Cooccurrence,
+    Projection,
+    Weighting,
+    explain_block,
+    find_anchors,
+    recover,
+    refine,
+    topic_moments,
+    word_rows,
+)
+from partwise.estimators.base import Factorization
+from partwise.exceptions import DegenerateDataWarning, InputError
+from partwise.linalg.simplex import KL_TOL, Loss
+from partwise.sources import Inspection, RowSource
+
+ENOUGH_DOCUMENTS = 50  # in which an anchor occurs, by default; in a small corpus one document in
+SMALL_CORPUS = 20
+
+
+class AnchorTopics(Factorization):
+    r"""Topics of documents from anchor words, which one topic alone has: provable, and without a start.
+
+    A document mixes topics, :math:`x \sim \mathrm{Multinomial}(w H)`. Two words of a document co-occur with
+    probabilities :math:`Q = H^\top R H`, :math:`R = \mathrm E[w^\top w]`, of which counts give an unbiased estimate.
+    The row of a word in Q, divided by its sum, is a mixture of the rows of anchor words by the probabilities of topics
+    given that word; Bayes' rule gives p(word | topic) [1]_ [2]_. The steps: anchors by SPA among the words of enough
+    documents, each word's mixture by RecoverL2 or RecoverKL, Bayes; then, which is ours, a few steps of expectation
+    maximisation, since the words' own co-occurrence leaves an error of sampling that the documents can make good.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of topics, at most the smaller of the numbers of documents and words, which is the default.
+    min_documents : int, optional
+        Anchors are sought among words in at least so many documents: the rows of rare words are noise. By default 50,
+        or one document in 20 if there are less than 1000.
+    recover : {"l2", "kl"}, default="l2"
+        What a word's mixture minimises: the squared distance, or the Kullback-Leibler divergence, for which Q is made
+        and which takes minutes for thousands of words and a hundred topics.
+    projection : {"spectral", "random"} or None, default="spectral"
+        What the rows of Q are multiplied by before they are compared: its leading eigenvectors, one for each topic,
+        which lose most of the noise (ours); 1000 random directions [2]_; nothing. Q itself is never formed for the
+        first two.
+    weighting : {"length", "equal"}, default="length"
+        The say of a document in Q. By its length: a long document tells more, and any weighting by length leaves the
+        topics as they are. "equal" is the published estimate.
+    unbiased : bool, default=True
+        Rows are counts of words drawn: pairs of a word with itself are left out, and with them documents of less than
+        two words. (Numbers that are not whole are allowed; the sum of a row is its length.) ``False``: rows are exact
+        frequencies, at any scale.
+    refine : int, default=5
+        Steps of expectation maximisation, each a pass over the documents; 0 is the published algorithm.
+    feature_names : array-like of str, optional
+        The words, such as ``CountVectorizer.get_feature_names_out()``, where `X` does not bring names itself.
+    random_state : int, Generator or RandomState, optional
+        Seed of the projection.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The topics, p(word | topic): rows sum to one.
+    anchors_ : ndarray of shape (n_components,)
+        The anchor word of each topic, as a column number.
+    topic_prior_ : ndarray of shape (n_components,)
+        p(topic): the share of all words.
+    topic_covariance_ : ndarray of shape (n_components, n_components)
+        The topic-topic matrix R of second moments, by least squares from ``Q = H' R H``. Its entries are probabilities
+        of two words of a document having these topics, up to sampling errors, with which small ones can be negative.
+    word_probabilities_ : ndarray of shape (n_features,)
+        p(word), as the topics have it.
+    document_frequencies_ : ndarray of shape (n_features,)
+        Number of documents that have the word; dropped ones do not count.
+    n_dropped_ : int
+        Documents without a pair of words.
+    min_documents_ : int
+        The number that was used.
+    certificate_ : MixtureCertificate
+        Duality gap of every word's mixture of anchors.
+    reconstruction_error_ : float
+        ``|X - W H| / |X|``; word counts scatter about their expectation, so it is near 1 for short documents.
+    n_components_ : int
+        Number of topics: fewer than asked for where no more anchors can be told apart.
+    n_features_in_ : int
+        Number of words.
+
+    Notes
+    -----
+    `transform` gives the likeliest weights of each document, exactly. They sum to the number of its words (those that
+    some topic has), so ``W @ components_`` are expected counts; divide by the sum for proportions.
+
+    References
+    ----------
+    .. [1] S. Arora, R. Ge, A. Moitra, "Learning topic models - going beyond SVD", FOCS 2012.
+    .. [2] S. Arora, R. Ge, Y. Halpern, D. Mimno, A. Moitra, D. Sontag, Y. Wu, M. Zhu, "A practical algorithm for topic
+       modeling with provable guarantees", ICML 2013.
+
+    Examples
+    --------
+    >>> import partwise as pw
+    >>> texts = ["cat dog", "dog cat cat", "sun moon", "moon sun sun", "dog cat", "moon sun"] * 5
+    >>> data = pw.datasets.read_texts(texts, stop_words=None)
+    >>> model = pw.AnchorTopics(2, feature_names=data.feature_names, random_state=0).fit(data.X)
+    >>> sorted(sorted(words) for words in model.top_words(2))
+    [['cat', 'dog'], ['moon', 'sun']]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Factorization._parameter_constraints,
+        "min_documents": [Interval(Integral, 1, None, closed="left"), None],
+        "recover": [StrOptions({"l2", "kl"})],
+        "projection": [StrOptions({"spectral", "random"}), None],
+        "weighting": [StrOptions({"length", "equal"})],
+        "unbiased": ["boolean"],
+        "refine": [Interval(Integral, 0, None, closed="left")],
+        "feature_names": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        min_documents: int | None = None,
+        recover: Loss = "l2",
+        projection: Projection | None = "spectral",
+        weighting: Weighting = "length",
+        unbiased: bool = True,
+        refine: int = 5,
+        feature_names: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.min_documents = min_documents
+        self.recover = recover
+        self.projection = projection
+        self.weighting = weighting
+        self.unbiased = unbiased
+        self.refine = refine
+        self.feature_names = feature_names
+        self.random_state = random_state
+
+    def top_words(self, n_words: int = 10, *, relevance: float = 0.4) -> list[list[Any]]:
+        """The words that say what each topic is about.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+            How many of each topic.
+        relevance : float, default=0.4
+            Words are ranked by ``relevance * log p(word | topic) + (1 - relevance) * log(p(word | topic) / p(word))``
+            [1]_: at 1 the most frequent words of the topic, some of which every topic has; towards 0 its own, some of
+            which are rare.
+
+        Returns
+        -------
+        list of lists of str or int
+            Names where they are known (`feature_names`, or those of the data frame in `fit`), else column numbers.
+            Words that the topic does not have are left out.
+
+        References
+        ----------
+        .. [1] C. Sievert, K. Shirley, "LDAvis: a method for visualizing and interpreting topics", ILLVI 2014.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_words, Integral) or isinstance(n_words, bool) or n_words < 1:
+            raise InputError(f"n_words={n_words!r} cannot be used: give an integer of at least 1")
+        if not isinstance(relevance, Real) or not 0.0 <= relevance <= 1.0:
+            raise InputError(f"relevance={relevance!r} cannot be used: give a number from 0 to 1")
+        names = self._names()
+        H, p = np.asarray(self.components_, np.float64), self.word_probabilities_
+        score = np.where(H > 0.0, np.log(np.where(H > 0.0, H, 1.0)), -np.inf)
+        score -= (1.0 - float(relevance)) * np.log(np.where(p > 0.0, p, 1.0))
+        order = np.argsort(-score, axis=1, kind="stable")[:, :n_words]
+        return [[names[j] for j in row if H[t, j] > 0.0] for t, row in enumerate(order)]
+
+    def _names(self) -> Any:
+        if self.feature_names is not None:
+            return list(map(str, self.feature_names))
+        return self.__dict__.get("feature_names_in_", range(self.n_features_in_))
+
+    def _find(
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any
+    ) -> npt.NDArray[Any]:
+        if self.feature_names is not None and len(self.feature_names) != source.shape[1]:
+            raise InputError(
+                f"feature_names has {len(self.feature_names)} names for the {source.shape[1]} columns of X"
+            )
+        Q = Cooccurrence.of(source, weighting=self.weighting, unbiased=self.unbiased)
+        kept = source.shape[0] - Q.n_dropped
+        least = self.min_documents or min(ENOUGH_DOCUMENTS, max(1, kept // SMALL_CORPUS))
+        rows = word_rows(Q, k, self.projection, rng)
+        anchors = self._anchors(rows, k, (Q.documents >= least) & (Q.probabilities > 0.0), int(least))
+        if self.recover == "kl" and self.projection is not None:
+            rows = word_rows(Q, k, None, rng)
+        H, prior, certificate = recover(Q, rows, anchors, self.recover)
+        H, prior = refine(source, H, prior, Q.probabilities, self.refine)
+        self.anchors_, self.certificate_, self.n_dropped_ = anchors, certificate, Q.n_dropped
+        self.min_documents_, self.document_frequencies_ = int(least), Q.documents
+        self.topic_prior_, self.topic_covariance_ = prior, topic_moments(Q, H)
+        self.word_probabilities_ = prior @ H
+        return H.astype(source.dtype, copy=False)
+
+    @staticmethod
+    def _anchors(rows: RowSource, k: int, candidates: npt.NDArray[np.bool_], least: int) -> npt.NDArray[np.int64]:
+        if candidates.sum() < k:
+            raise InputError(
+                f"only {candidates.sum()} words occur in at least min_documents={least} documents, too few for "
+                f"n_components={k}: lower one of the two"
+            )
+        anchors = find_anchors(rows, k, candidates)
+        if len(anchors) < k:
+            warnings.warn(
+                f"only {len(anchors)} of {k} anchors could be told apart; there are so many topics",
+                DegenerateDataWarning,
+                stacklevel=6,
+            )
+        return anchors
+
+    def _decoder(self, dtype: Any) -> Any:
+        return partial(_decode_block, Ht=np.ascontiguousarray(self.components_.T, np.float64))
+
+
+def _decode_block(block: Any, Ht: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+    return explain_block(block, Ht, KL_TOL).astype(block.dtype, copy=False)

@@ -1,0 +1,462 @@
+"""TSVDNMF and what it is compared with, as scikit-learn estimators: records are clustered, then averaged."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+
+from partwise.algorithms.bayes import refine
+from partwise.algorithms.kmeans import kmeans
+from partwise.algorithms.loop import Ending, Progress, Stages, Unsettled
+from partwise.algorithms.tsvdnmf import (
+    Parts,
+    basis_vectors,
+    cluster,
+    find_thresholds,
+    prune,
+    tell,
+    tsvd_thresholds,
+    usable,
+)
+from partwise.estimators.base import Iterative
+from partwise.sources import Inspection, RowSource
+
+PAPER_EPS0 = 0.04
+# of an equal share of the records, from sparse to dense data: where a feature is positive in most records only its
+# largest values tell, and with few of them most records would be empty
+LEAST_SHARE, LARGEST_SHARE, DENSE = 0.1, 0.8, 8.0
+FEWEST_RANK, FEWEST_PURE = 10, 8  # order statistics and means of fewer records are mostly noise
+
+
+def _whole(x: float) -> int:
+    """The whole number below, and at least 1; what rounding left just below a whole number is that number."""
+    return max(1, int(x * (1.0 + 1e-12)))
+
+
+class _Clustered(Iterative):
+    """Methods that find components from clusters of records in a few steps, not from a start."""
+
+    _allow_negative: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{name: values for name, values in Iterative._parameter_constraints.items() if name not in ("init", "tol")},
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+    }
+    tol = 0.0  # nothing is iterated to a tolerance, unless a subclass makes it a parameter
+
+    def _parts(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Parts:
+        raise NotImplementedError
+
+    def _begin(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Iterator[Progress]:
+        return self._steps(source, k, seen, rng)
+
+    def _steps(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Stages:
+        parts = self._parts(source, k, seen, rng)
+        self._keep(source, parts)
+        tell(parts.notes)
+        yield Progress(parts.components.astype(source.dtype), np.nan)
+        if parts.clusters.settled:
+            return "all steps are done"
+        reason = f"Lloyd's algorithm was stopped at max_iter={self.max_iter} before all records had settled"
+        warnings.warn(f"{reason}; raise max_iter", ConvergenceWarning, stacklevel=2)
+        return Unsettled(reason)
+
+    def _keep(self, source: RowSource, parts: Parts) -> None:
+        self.labels_ = source.deliver(parts.clusters.labels)
+        self.n_lloyd_ = parts.clusters.n_iter
+        self.thresholds_, self.pruned_ = parts.thresholds.levels, parts.thresholds.partner
+        self.dominant_features_, self.pure_records_ = parts.dominant, parts.pure
+
+    def _fit(self, X: Any, truth: Any = None, *, weights: bool = False) -> tuple[RowSource, Any]:
+        fitted = super()._fit(X, truth, weights=weights)
+        self.n_iter_ += self.n_lloyd_
+        return fitted
+
+
+class TSVDNMF(_Clustered):
+    r"""NMF under heavy noise: threshold, cluster by singular vectors, average nearly pure records.
+
+    The algorithm of Bhattacharyya, Goyal, Kannan and Pani [1]_ (Section 4; d features, n records). The noise of single
+    records may be larger than the records as long as it averages out over many (condition D4,
+    :func:`partwise.metrics.heavy_noise`).
+
+    1. :math:`\nu_i` is the (eps0 n/2)-th largest entry of feature i and :math:`\zeta_i = \alpha \nu_i - 2
+       \varepsilon_4`. The thresholded matrix D has :math:`\sqrt{\zeta_i}` where an entry reaches :math:`\zeta_i`. A
+       feature that does so wherever a rarer one does is pruned to the records of the rarer one.
+    2. The records of D are projected onto its k leading singular vectors.
+    3. k-means there, then Lloyd's algorithm on D itself: clusters R_l.
+    4. g(i, l) is the (eps0 n/2)-th largest entry of feature i in R_l; the dominant features J_l are those with
+       g(i, l) more than nu times any other g(i, l').
+    5. A component is the mean of the `n_pure` records with the largest sum over J_l.
+
+    Weights are exact non-negative least squares. D is sparse, and all is done in passes over the records.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the smaller of the numbers of samples and features, which is the default.
+    eps0 : float, optional
+        Share of records that are nearly pure in each component (condition D3). The paper takes 0.04 always, with which
+        only words in 2% of the documents survive the threshold. By default a part of an equal share of the records,
+        ``0.1 / k`` for data with at most 1% non-zeros, ``0.8 / k`` for 10% and more and in proportion between, but
+        enough that eps0 n/2 is at least 10, and at most ``2 / k``.
+    alpha : float, default=0.9
+        Factor of the thresholds: least weight of a dominant component (condition D2).
+    nu : float, default=1.15
+        How clearly a feature must dominate; the paper's nu.
+    eps4 : float, default=0.0
+        Noise allowed in thresholds and in g, whose least value is ``gamma - 2 eps4 = 0`` as in the paper.
+    n_pure : int, optional
+        Records averaged for a component. The paper's is ``floor(eps0 n / 4)``, one record in its own Table 2. By
+        default that, but at least 8, and at most an equal share of the records.
+    prune : bool, default=True
+        Steps 3 and 4 of the thresholding procedure. On more than ``4 k log(d) / eps0`` records the sets of records are
+        compared on a random sample of so many, as the paper's Remark has it.
+    literal : bool, default=False
+        The paper's constants for `eps0` and `n_pure` unless they are given, and components as they are averaged: those
+        of data with negative entries may have some.
+    refine : bool, default=False
+        Go on with all the data: the components are drawn to what the noise leaves of the singular vectors and then
+        improved by empirical Bayes (:mod:`partwise.algorithms.bayes`), where least squares would fit the noise.
+        For noise on every entry; it lowers the error of the components to about half. Components then sum to one. Data
+        without noise is left alone.
+    n_init : int, default=10
+        Starts of k-means.
+    max_iter : int, default=100
+        Largest number of passes of Lloyd's algorithm, and of the refinement.
+    tol : float, default=1e-3
+        The refinement stops when components change by less, in the 1-norm; they sum to one.
+    random_state : int, Generator or RandomState, optional
+        Seed of singular vectors, k-means and the sample for pruning.
+    callbacks : list of callables
+        Each is called with a ``Progress`` after the steps, and after every iteration of the refinement.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The parts; without `refine` mean records.
+    labels_ : ndarray or Dask array of shape (n_samples,)
+        Cluster of each record, step 3: its dominant component.
+    thresholds_ : ndarray of shape (n_features,)
+        zeta; zero for features that are left out.
+    pruned_ : ndarray of int, shape (n_features,)
+        The feature in whose records alone a pruned one counts, -1 for the others.
+    dominant_features_ : list of ndarray
+        J_l, step 4.
+    pure_records_ : list of ndarray
+        Records that were averaged, purest first; empty where there was no dominant feature.
+    eps0_ : float
+        The share that was used.
+    n_pure_ : int
+        The number that was used.
+    n_lloyd_ : int
+        Passes of Lloyd's algorithm.
+    reconstruction_error_ : float
+        ``|X - W H| / |X|`` with the exact non-negative weights.
+    history_ : History
+        The steps in one row, then one row an iteration of the refinement: expected squared residual (``objective``),
+        change (``kkt``), standard deviation of the noise (``noise``), expected number of positive weights of a record
+        (``active``), standard deviation of the entries of components around their common profile (``spread``).
+    n_iter_ : int
+        Passes of Lloyd's algorithm and iterations of the refinement.
+    converged_, stop_reason_, kkt_ : bool, str, float
+        Of the refinement.
+    n_components_, n_features_in_ : int
+        Numbers of components and features.
+
+    Warns
+    -----
+    DegenerateDataWarning
+        Where a step is not defined, with what was done: no feature reaches the threshold (a smaller share is used),
+        a cluster without a dominant feature (the mean of the cluster is taken, as in TSVD), fewer clusters than
+        components (components of zeros), negative means (set to zero).
+
+    References
+    ----------
+    .. [1] C. Bhattacharyya, N. Goyal, R. Kannan, J. Pani, "Non-negative matrix factorization under heavy noise",
+       ICML 2016.
+
+    Examples
+    --------
+    >>> import partwise as pw
+    >>> data = pw.datasets.make_dominant(n_samples=1000, n_features=100, random_state=0)
+    >>> noisy = pw.datasets.add_multinomial_noise(data, 60, random_state=0)
+    >>> model = pw.TSVDNMF(10, refine=True, random_state=0).fit(noisy.X)
+    >>> pw.metrics.match_components(model.components_, noisy.components).cosines.min() > 0.95
+    np.True_
+    """
+
+    _residual_name: ClassVar[str] = "change of the components"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_Clustered._parameter_constraints,
+        "tol": Iterative._parameter_constraints["tol"],
+        "eps0": [Interval(Real, 0, 1, closed="neither"), None],
+        "alpha": [Interval(Real, 0, 1, closed="right")],
+        "nu": [Interval(Real, 1, None, closed="left")],
+        "eps4": [Interval(Real, 0, None, closed="left")],
+        "n_pure": [Interval(Integral, 1, None, closed="left"), None],
+        "prune": ["boolean"],
+        "literal": ["boolean"],
+        "refine": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        eps0: float | None = None,
+        alpha: float = 0.9,
+        nu: float = 1.15,
+        eps4: float = 0.0,
+        n_pure: int | None = None,
+        prune: bool = True,
+        literal: bool = False,
+        refine: bool = False,
+        n_init: int = 10,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        random_state: Any = None,
+        callbacks: Any = (),
+    ) -> None:
+        self.n_components = n_components
+        self.eps0 = eps0
+        self.alpha = alpha
+        self.nu = nu
+        self.eps4 = eps4
+        self.n_pure = n_pure
+        self.prune = prune
+        self.literal = literal
+        self.refine = refine
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def _constants(self, n: int, k: int, density: float) -> tuple[float, int]:
+        """The share of nearly pure records, and how many of them are averaged."""
+        eps0 = self.eps0
+        if eps0 is None:
+            share = min(max(DENSE * density, LEAST_SHARE), LARGEST_SHARE) / k
+            eps0 = PAPER_EPS0 if self.literal else min(max(share, 2.0 * FEWEST_RANK / n), 2.0 / k, 1.0)
+        n_pure = self.n_pure
+        if n_pure is None:
+            n_pure = _whole(eps0 * n / 4.0)
+            if not self.literal:
+                n_pure = min(max(n_pure, FEWEST_PURE), n // k)
+        return float(eps0), min(int(n_pure), n)
+
+    def _parts(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Parts:
+        n = source.shape[0]
+        self.eps0_, self.n_pure_ = self._constants(n, k, seen.nonzero / (n * source.shape[1]))
+        wanted = _whole(self.eps0_ * n / 2.0)
+        thresholds, rank, notes = usable(
+            lambda rank: find_thresholds(source, rank, alpha=self.alpha, eps4=self.eps4), wanted
+        )
+        if self.prune:
+            thresholds = prune(source, thresholds, k, self.eps0_ * rank / wanted, rng)
+        clusters = cluster(thresholds.apply(source), k, rng, n_init=self.n_init, max_iter=self.max_iter)
+        parts = basis_vectors(source, thresholds, clusters, rank=rank, n_pure=self.n_pure_, nu=self.nu, least=0.0)
+        parts.notes[:0] = notes
+        return parts if self.literal else parts.nonnegative()
+
+    def _steps(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Stages:
+        steps = Ending(super()._steps(source, k, seen, rng))
+        yield from steps
+        if not self.refine or steps.last is None:
+            return steps.reason
+        start = np.maximum(steps.last.components.astype(np.float64), 0.0)
+        refinement = Ending(refine(source, start, squared_norm=seen.squared_norm, rng=rng, tol=self.tol))
+        for state in islice(refinement, 1, None):  # the first is where we are
+            # not certified: the refinement itself says why it ends
+            yield replace(state, components=state.components.astype(source.dtype), certified=False)
+        return refinement.reason
+
+
+class TSVD(_Clustered):
+    r"""Topics by thresholded singular value decomposition, the forerunner of TSVDNMF.
+
+    Bansal, Bhattacharyya and Kannan [1]_. Differs from :class:`TSVDNMF` in the threshold, which is the largest value of
+    a feature that :math:`w_0 n / 2` entries exceed and that at most :math:`3 \varepsilon w_0 n` are equal to, in
+    the absence of pruning, and in all shares being relative to w0, the least share of a topic.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the smaller of the numbers of samples and features, which is the default.
+    w0 : float, optional
+        Least share of records in which a component dominates; ``1 / k`` by default, as in the paper's experiments.
+    eps : float, default=1/6
+        Share of entries, relative to w0, that may be equal to a threshold.
+    eps0 : float, default=1/3
+        Share of nearly pure records, relative to w0: g and the averages are over ``eps0 w0 n / 2`` records.
+    nu : float, default=1.1
+        How clearly a catchword must dominate.
+    n_init : int, default=10
+        Starts of k-means.
+    max_iter : int, default=100
+        Largest number of passes of Lloyd's algorithm.
+    random_state : int, Generator or RandomState, optional
+        Seed.
+    callbacks : list of callables
+        Each is called with a ``Progress`` when the steps are done.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The parts, mean records.
+    labels_ : ndarray or Dask array of shape (n_samples,)
+        Cluster of each record.
+    thresholds_ : ndarray of shape (n_features,)
+        Least entry of each feature that counts; zero for features that are left out.
+    pruned_ : ndarray of int, shape (n_features,)
+        -1: nothing is pruned.
+    dominant_features_ : list of ndarray
+        The catchwords.
+    pure_records_ : list of ndarray
+        Records that were averaged, purest first.
+    n_lloyd_, n_iter_ : int
+        Passes of Lloyd's algorithm.
+    reconstruction_error_ : float
+        ``|X - W H| / |X|`` with the exact non-negative weights.
+    history_ : History
+        One row.
+    converged_, stop_reason_, kkt_ : bool, str, float
+        True, what was done, NaN.
+    n_components_, n_features_in_ : int
+        Numbers of components and features.
+
+    References
+    ----------
+    .. [1] T. Bansal, C. Bhattacharyya, R. Kannan, "A provable SVD-based algorithm for learning topics in dominant
+       admixture corpus", NIPS 2014.
+
+    Examples
+    --------
+    >>> import partwise as pw
+    >>> data = pw.datasets.make_dominant(n_samples=1000, n_features=100, random_state=0)
+    >>> noisy = pw.datasets.add_multinomial_noise(data, 200, random_state=0)
+    >>> model = pw.TSVD(10, random_state=0).fit(noisy.X)
+    >>> pw.metrics.match_components(model.components_, noisy.components).cosines.min() > 0.9
+    np.True_
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_Clustered._parameter_constraints,
+        "w0": [Interval(Real, 0, 1, closed="right"), None],
+        "eps": [Interval(Real, 0, None, closed="neither")],
+        "eps0": [Interval(Real, 0, 1, closed="right")],
+        "nu": [Interval(Real, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        w0: float | None = None,
+        eps: float = 1.0 / 6.0,
+        eps0: float = 1.0 / 3.0,
+        nu: float = 1.1,
+        n_init: int = 10,
+        max_iter: int = 100,
+        random_state: Any = None,
+        callbacks: Any = (),
+    ) -> None:
+        self.n_components = n_components
+        self.w0 = w0
+        self.eps = eps
+        self.eps0 = eps0
+        self.nu = nu
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def _parts(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Parts:
+        share = (1.0 / k if self.w0 is None else self.w0) * source.shape[0]
+        thresholds, _, notes = usable(
+            lambda rank: tsvd_thresholds(source, rank, most_equal=3.0 * self.eps * share), _whole(share / 2.0)
+        )
+        clusters = cluster(thresholds.apply(source), k, rng, n_init=self.n_init, max_iter=self.max_iter)
+        count = _whole(self.eps0 * share / 2.0)
+        parts = basis_vectors(source, thresholds, clusters, rank=count, n_pure=count, nu=self.nu, least=0.0)
+        parts.notes[:0] = notes
+        return parts.nonnegative()
+
+
+class KMeans(_Clustered):
+    """The centres of k clusters of records as components, to compare with.
+
+    Lloyd's algorithm from the best of several k-means++ starts; weights are exact non-negative least squares, as for
+    every other method. On many records the starts are compared on a sample.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of clusters, at most the smaller of the numbers of samples and features, which is the default.
+    n_init : int, default=10
+        Number of starts.
+    max_iter : int, default=100
+        Largest number of passes.
+    random_state : int, Generator or RandomState, optional
+        Seed.
+    callbacks : list of callables
+        Each is called with a ``Progress`` at the end.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The centres.
+    labels_ : ndarray or Dask array of shape (n_samples,)
+        Cluster of each record.
+    inertia_ : float
+        Sum of the squared distances from the centres.
+    n_lloyd_, n_iter_ : int
+        Passes.
+    reconstruction_error_ : float
+        ``|X - W H| / |X|`` with the exact non-negative weights.
+    history_ : History
+        One row.
+    converged_, stop_reason_, kkt_ : bool, str, float
+        True, what was done, NaN.
+    n_components_, n_features_in_ : int
+        Numbers of components and features.
+
+    Examples
+    --------
+    >>> import partwise as pw
+    >>> data = pw.datasets.make_dominant(n_samples=500, random_state=0)
+    >>> model = pw.KMeans(10, random_state=0).fit(data.X)
+    >>> pw.metrics.clustering_accuracy(data.labels, model.labels_) > 0.8
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_init: int = 10,
+        max_iter: int = 100,
+        random_state: Any = None,
+        callbacks: Any = (),
+    ) -> None:
+        self.n_components = n_components
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def _parts(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Parts:
+        clusters = kmeans(source, k, rng=rng, n_init=self.n_init, max_iter=self.max_iter)
+        return Parts.of_clusters(clusters).nonnegative()
+
+    def _keep(self, source: RowSource, parts: Parts) -> None:
+        self.labels_ = source.deliver(parts.clusters.labels)
+        self.n_lloyd_, self.inertia_ = parts.clusters.n_iter, parts.clusters.inertia

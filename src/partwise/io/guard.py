@@ -1,0 +1,101 @@
+"""What a file may ask for, and how a reader refuses it: one kind of error, and sizes checked before memory is taken."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from partwise.exceptions import MissingDependencyError, ReaderError
+
+LARGEST_RATIO = 1032  # deflate cannot shrink more than this
+MOST_EMPTY = 10_000_000  # rows or columns that a small file may declare: most of them are then empty
+GZIP = b"\x1f\x8b"
+
+
+def fail(path: Path | str, text: str, line: int | None = None) -> ReaderError:
+    """The error, for the caller to raise: file, line where there is one, what is wrong."""
+    return ReaderError(f"{path}: {text}" if line is None else f"{path}, line {line}: {text}")
+
+
+@contextmanager
+def reading(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever a library trips over into a :class:`ReaderError`."""
+    try:
+        yield
+    except (ReaderError, MissingDependencyError):
+        raise
+    except Exception as error:  # parsers of garbage raise anything
+        text = str(error).strip().splitlines()
+        reason = text[0][:200] if text else type(error).__name__
+        raise fail(path, f"not a readable {what} ({reason})") from error
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[BinaryIO]:
+    """The content, decompressed if it is gzip (by its first bytes, whatever its name)."""
+    with path.open("rb") as file:
+        if not is_gzip(path):
+            yield file
+            return
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            yield cast(BinaryIO, unpacked)
+
+
+def first_bytes(path: Path, count: int) -> bytes:
+    """The first bytes of the content, decompressed."""
+    with reading(path, "file"), open_bytes(path) as file:
+        return file.read(count)
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether the file begins as gzip does."""
+    with path.open("rb") as file:
+        return file.read(2) == GZIP
+
+
+def content_bytes(path: Path) -> int:
+    """Size of the content; of a compressed one, what it could be at most."""
+    return path.stat().st_size * (LARGEST_RATIO if is_gzip(path) else 1)
+
+
+def check_shape(path: Path, shape: tuple[int, ...], content: int, line: int | None = None) -> None:
+    """Refuse numbers of rows and columns that so little content cannot mean."""
+    if min(shape, default=0) < 0 or max(shape, default=0) > max(MOST_EMPTY, content):
+        raise fail(path, f"declares {' x '.join(map(str, shape))}, which its {size_text(content)} cannot hold", line)
+
+
+def check_memory(path: Path, need: float) -> None:
+    """Refuse what does not fit into the memory of this machine."""
+    there = physical_memory()
+    if need > there:
+        raise fail(path, f"needs {size_text(need)} of memory, and this machine has {size_text(there)}")
+
+
+def physical_memory() -> float:
+    """Bytes of memory of this machine; infinite where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def size_text(size: float) -> str:
+    """Bytes for people.
+
+    Examples
+    --------
+    >>> size_text(999), size_text(2_340_000)
+    ('999 bytes', '2.34 MB')
+    """
+    if size < 1000:
+        return f"{size:.0f} bytes"
+    for unit in ("kB", "MB", "GB", "TB"):
+        size /= 1000
+        if size < 1000 or unit == "TB":
+            break
+    return f"{size:.3g} {unit}"

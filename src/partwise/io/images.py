@@ -1,0 +1,149 @@
+"""Images: the idx files of MNIST, and folders of pictures."""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from partwise.datasets.loaders.images import read_idx
+from partwise.exceptions import MissingDependencyError
+from partwise.io.guard import (
+    LARGEST_RATIO,
+    check_memory,
+    content_bytes,
+    fail,
+    first_bytes,
+    is_gzip,
+    open_bytes,
+    reading,
+)
+from partwise.io.spool import Rows
+from partwise.io.table import LARGE, Table
+from partwise.sources.chunked import MemmapSource
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+MOST_PIXELS = 1 << 26  # of one picture
+IDX_BYTES = b"\x00\x00\x08"
+
+
+def is_idx(first: bytes) -> bool:
+    """Whether a file that begins so is an idx file of bytes."""
+    return first[:3] == IDX_BYTES and len(first) > 3 and 1 <= first[3] <= 4
+
+
+def read_idx_images(path: Path, *, in_memory: int = LARGE) -> Table:
+    """Read an idx file of images, as those of MNIST; compressed or not.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    in_memory : int
+        Bytes up to which it is held in memory, if it is not compressed.
+
+    Returns
+    -------
+    Table
+        Of uint8, with ``image_shape``.
+    """
+    with reading(path, "idx file"):
+        axes = first_bytes(path, 4)[3]
+        head = first_bytes(path, 4 + 4 * axes)[4:]
+        if len(head) != 4 * axes:
+            raise fail(path, "ends within its header: it is cut off")
+        shape = struct.unpack(f">{axes}I", head)
+        if axes not in (2, 3):
+            raise fail(path, f"has the shape {shape}, and is no file of images (labels have one dimension)")
+        start, need = 4 + 4 * axes, math.prod(shape)
+        _check_length(path, start + need)
+        if need > in_memory and not is_gzip(path):
+            X: Any = MemmapSource(np.memmap(path, np.uint8, "r", start, (shape[0], math.prod(shape[1:]))))
+        else:
+            check_memory(path, need)
+            X = _idx_array(path).reshape(shape[0], math.prod(shape[1:]))
+    image_shape = (shape[1], shape[2]) if axes == 3 else None
+    return Table(X, image_shape=image_shape, origin=str(path), format="idx")
+
+
+def _idx_array(path: Path) -> np.ndarray:
+    # that reader goes by the name, this one by the content
+    if is_gzip(path) == (path.suffix == ".gz"):
+        return read_idx(path)
+    raise fail(path, "a name that ends in .gz goes with a compressed file, and only with one; rename it")
+
+
+def _check_length(path: Path, declared: int) -> None:
+    """Hold the size that the header declares against the content, which is decompressed but not kept."""
+    if declared > content_bytes(path):
+        raise fail(path, f"declares {declared} bytes, which it cannot hold")
+    seen = 0
+    with open_bytes(path) as file:
+        if not is_gzip(path):
+            seen = path.stat().st_size
+        else:
+            while seen <= declared and (got := file.read(1 << 20)):
+                seen += len(got)
+    if seen != declared:
+        raise fail(path, f"declares {declared} bytes and holds {'more' if seen > declared else seen}")
+
+
+def read_image_folder(path: Path, *, in_memory: int = LARGE) -> Table:
+    """Read the pictures of a folder and of the folders in it, as grey values; all have one size.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The folder.
+    in_memory : int
+        Bytes up to which they are held in memory.
+
+    Returns
+    -------
+    Table
+        Of uint8, a picture a row, with their names and ``image_shape``.
+    """
+    files = image_files(path)
+    if not files:
+        raise fail(path, f"holds no picture ({', '.join(SUFFIXES)})")
+    rows = Rows(in_memory)
+    shape: tuple[int, int] | None = None
+    try:
+        for file in files:
+            grey = _grey(file)
+            shape = grey.shape if shape is None else shape
+            if grey.shape != shape:
+                sizes = [f"{height} x {width}" for height, width in (grey.shape, shape)]
+                raise fail(file, f"is {sizes[0]} pixels, and {files[0].name} is {sizes[1]}; all must have one size")
+            rows.add(grey.reshape(1, -1))
+    except BaseException:
+        rows.close()
+        raise
+    names = [file.relative_to(path).as_posix() for file in files]
+    return Table(rows.finish(), None, names, shape, origin=str(path), format="images")
+
+
+def image_files(folder: Path) -> list[Path]:
+    """The pictures in a folder and below, by name."""
+    return sorted(file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+
+
+def _grey(path: Path) -> np.ndarray:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingDependencyError("reading pictures needs Pillow: pip install 'partwise[images]'") from error
+    with reading(path, "picture"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what matters is an error below
+        # from memory: of a file Pillow reads as many bytes as a damaged one declares, and takes their room first
+        with Image.open(io.BytesIO(path.read_bytes())) as picture:
+            width, height = picture.size
+            # eight pixels in a byte at most, before compression
+            if width * height > min(MOST_PIXELS, 8 * LARGEST_RATIO * path.stat().st_size):
+                raise fail(path, f"declares {height} x {width} pixels, which it cannot hold")
+            return np.array(picture.convert("L"))

@@ -1,0 +1,63 @@
+"""Names of rows and columns: each once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from partwise.io.guard import fail
+
+DUPLICATES = ("error", "number")
+
+
+def unique_names(
+    path: Path, names: Sequence[str], what: str, duplicates: str, line: Callable[[int], int | None]
+) -> list[str]:
+    """The names if each occurs once; else an error that says where, or numbers behind the later ones.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Where they were read.
+    names : sequence of str
+        The names.
+    what : str
+        What is named: "row" or "column".
+    duplicates : {"error", "number"}
+        What to do with a name that was there before; "number" makes "a", "a.2", "a.3".
+    line : callable
+        Line of the file in which name number i stands, or None.
+
+    Returns
+    -------
+    list of str
+        As many names.
+    """
+    if len(set(names)) == len(names):
+        return list(names)
+    if duplicates == "error":
+        first: dict[str, int] = {}
+        for i, name in enumerate(names):
+            if name in first:
+                raise fail(
+                    path,
+                    f"{what} {i + 1} has the name {name[:60]!r} of {what} {first[name] + 1}; "
+                    "duplicates='number' tells them apart",
+                    line(i),
+                )
+            first[name] = i
+    return _numbered(names)
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    taken, seen, out = set(names), dict[str, int](), []
+    for name in names:
+        count = seen.get(name, 0) + 1
+        new = name if count == 1 else f"{name}.{count}"
+        while count > 1 and new in taken:
+            count += 1
+            new = f"{name}.{count}"
+        seen[name] = count
+        taken.add(new)
+        out.append(new)
+    return out

@@ -1,0 +1,43 @@
+"""Everything that holds rows becomes a source: what ``partwise.sources.open_source`` takes, and any file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from partwise.io.reading import find_format, read
+from partwise.sources import RowSource
+from partwise.sources import open_source as open_rows
+
+AS_THEY_ARE = ("npy", "parts")  # on disk already as a source reads them
+
+
+def open_source(X: Any, *, block_rows: int | None = None, **options: Any) -> RowSource:
+    """Make a source of rows from an array, a matrix, a data frame, a file, a folder or a Dask collection.
+
+    Parameters
+    ----------
+    X : object
+        A source (returned as it is); a dense array, scipy sparse matrix or data frame; a ``numpy.memmap``; a Dask
+        array or a list of delayed blocks; or the path of a file or folder that :func:`partwise.read` takes. A ``.npy``
+        file and a folder of parts are never read whole, another file only if its numbers are few.
+    block_rows : int, optional
+        Rows in a block, for everything but Dask collections, which bring their own.
+    **options
+        For Dask collections: see :class:`partwise.sources.dask.DaskSource`; for files: see :func:`partwise.read`.
+
+    Returns
+    -------
+    RowSource
+        The data, ready for any estimator.
+
+    Examples
+    --------
+    >>> import numpy as np, partwise as pw
+    >>> source = pw.open_source(np.ones((6, 3)), block_rows=2)
+    >>> source.shape, source.bounds
+    ((6, 3), [(0, 2), (2, 4), (4, 6)])
+    """
+    if isinstance(X, (str, Path)) and Path(X).exists() and (options or find_format(Path(X)) not in AS_THEY_ARE):
+        return read(X, **options).source(block_rows=block_rows)
+    return open_rows(X, block_rows=block_rows, **options)

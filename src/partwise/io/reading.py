@@ -1,0 +1,200 @@
+"""One way in for files: what a file is, its first bytes say, and its name only where they do not."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from partwise.exceptions import InputError
+from partwise.io.delimited import looks_like_table, read_delimited
+from partwise.io.guard import fail, first_bytes, is_gzip
+from partwise.io.images import SUFFIXES as PICTURES
+from partwise.io.images import image_files, is_idx, read_idx_images, read_image_folder
+from partwise.io.matlab import is_matlab, read_matlab
+from partwise.io.matrix_market import read_docword, read_matrix_market
+from partwise.io.names import DUPLICATES
+from partwise.io.numpy_files import read_npy, read_npz
+from partwise.io.parquet import MAGIC as PARQUET
+from partwise.io.parquet import read_parquet
+from partwise.io.single_cell import MATRIX, find_file, read_10x, read_h5ad
+from partwise.io.summary import summarize
+from partwise.io.table import LARGE, Table
+from partwise.io.texts import read_text_folder, text_files
+from partwise.sources.chunked import SUFFIXES as PARTS
+from partwise.sources.chunked import FolderSource
+
+LOOKED_AT = 4096
+HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def read_parts(path: Path) -> Table:
+    """A folder of parts, which stay where they are."""
+    try:
+        source = FolderSource(path)
+    except InputError as error:
+        raise fail(path, str(error)) from error
+    return Table(source, source.feature_names, origin=str(path), format="parts")
+
+
+FORMATS: dict[str, Callable[..., Table]] = {
+    "10x": read_10x,
+    "delimited": read_delimited,
+    "docword": read_docword,
+    "h5ad": read_h5ad,
+    "idx": read_idx_images,
+    "images": read_image_folder,
+    "mat": read_matlab,
+    "mtx": read_matrix_market,
+    "npy": read_npy,
+    "npz": read_npz,
+    "parquet": read_parquet,
+    "parts": read_parts,
+    "texts": read_text_folder,
+}
+
+
+def read(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,
+    transpose: bool = False,
+    in_memory: int = LARGE,
+    verbose: bool = False,
+    **options: Any,
+) -> Table:
+    """Read a file or folder: numbers, and what names them.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV, TSV and the like; Parquet; ``.npy`` and ``.npz`` (dense, or sparse by scipy); MatrixMarket; ``.mat`` up to
+        version 7.2; ``.h5ad`` if anndata is installed; MNIST's idx; UCI's docword with its vocabulary; text may be
+        compressed (``.gz``). A folder of pictures, of ``.txt`` files, of 10x Genomics, or of ``.npy``, ``.npz`` or
+        ``.parquet`` parts.
+    format : str, optional
+        One of "10x", "delimited", "docword", "h5ad", "idx", "images", "mat", "mtx", "npy", "npz", "parquet", "parts",
+        "texts"; by default found out from the content.
+    transpose : bool, default=False
+        Take columns for samples.
+    in_memory : int, default=2**28
+        Bytes of numbers that are held in memory; more of them stay on disk, in their file or in a temporary one, and
+        are read in blocks.
+    verbose : bool, default=False
+        Print what was found (see `partwise.io.summarize`), which takes a pass over the numbers.
+    **options
+        What the format takes: ``delimiter``, ``header``, ``row_names``, ``encoding`` for text, ``variable`` for
+        ``.mat`` and ``.npz``, ``vocabulary`` for docword, ``min_count`` for texts, ``duplicates`` ("error" or
+        "number") where there are names.
+
+    Returns
+    -------
+    Table
+        ``X``, ``feature_names``, ``sample_names``, ``image_shape``.
+
+    Raises
+    ------
+    ReaderError
+        With the file, and the line in text, where it cannot be read. Pickles and objects are refused.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, partwise as pw
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "counts.csv"
+    ...     _ = file.write_text("gene,a,b\\nx,1,0\\ny,2,5\\n")
+    ...     table = pw.read(file)
+    >>> table.X.tolist(), table.feature_names, table.sample_names
+    ([[1.0, 0.0], [2.0, 5.0]], ['a', 'b'], ['x', 'y'])
+    """
+    place = Path(path)
+    if not place.exists():
+        raise fail(place, "there is no such file or folder")
+    if format is None:
+        format = find_format(place)
+    elif format not in FORMATS:
+        raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    table = _call(place, format, transpose, in_memory, options)
+    if verbose:
+        print(summarize(table))
+    return table
+
+
+def _call(path: Path, format: str, transpose: bool, in_memory: int, options: dict[str, Any]) -> Table:
+    reader = FORMATS[format]
+    known = set(inspect.signature(reader).parameters) - {"path"}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise InputError(f"{path} is read as {format!r}, which takes no {', '.join(unknown)}")
+    if options.get("duplicates", "error") not in DUPLICATES:
+        raise InputError(f"duplicates must be one of {', '.join(DUPLICATES)}, got {options['duplicates']!r}")
+    given = {**options, **{name: value for name, value in (("in_memory", in_memory),) if name in known}}
+    if transpose and "transpose" in known:
+        return reader(path, transpose=True, **given)
+    if isinstance(given.get("vocabulary"), str):
+        given["vocabulary"] = Path(given["vocabulary"])
+    try:
+        table = reader(path, **given)
+        return table.transposed() if transpose else table
+    except OSError as error:  # a folder instead of a file, no permission, no room
+        raise fail(path, error.strerror or str(error)) from error
+
+
+def find_format(path: Path) -> str:
+    """Name of the reader for a file or folder."""
+    try:
+        return _folder_format(path) if path.is_dir() else _file_format(path)
+    except OSError as error:
+        raise fail(path, error.strerror or str(error)) from error
+
+
+def _folder_format(path: Path) -> str:
+    if find_file(path, MATRIX):
+        return "10x"
+    if any(file.suffix in PARTS for file in path.iterdir() if not file.name.startswith(".")):
+        return "parts"
+    if image_files(path):
+        return "images"
+    if text_files(path):
+        return "texts"
+    raise fail(path, "holds no matrix.mtx, no pictures, no .txt files and no .npy, .npz or .parquet parts")
+
+
+def _file_format(path: Path) -> str:
+    first = first_bytes(path, LOOKED_AT)
+    if not first:
+        raise fail(path, "is empty")
+    for magic, name in ((b"\x93NUMPY", "npy"), (b"PK\x03\x04", "npz"), (PARQUET, "parquet")):
+        if first.startswith(magic):
+            if is_gzip(path):
+                raise fail(path, f"is a compressed {name} file; decompress it first")
+            return name
+    if first.lower().startswith(b"%%matrixmarket"):
+        return "mtx"
+    if is_matlab(first):
+        return "mat"
+    if is_idx(first):
+        return "idx"
+    if first.startswith(HDF5):
+        if path.suffix == ".mat":
+            raise fail(path, "is a MATLAB 7.3 file (HDF5); save it with -v7")
+        return "h5ad"
+    _refuse_known(path, first)
+    if path.name.startswith("docword"):
+        return "docword"
+    return "delimited"
+
+
+def _refuse_known(path: Path, first: bytes) -> None:
+    suffixes = path.suffixes
+    if (first[:1] == b"\x80" and first[1:2] <= b"\x05") or {".pkl", ".pickle", ".joblib"} & set(suffixes):
+        raise fail(path, "is a pickle, which could run any program: it is refused; save numbers as .npy")
+    if first.lstrip()[:1] == b"{" or first[8:9] == b"{":
+        raise fail(path, "is JSON or a saved model (see partwise.load), and no table of numbers")
+    if path.suffix.lower() in PICTURES:
+        raise fail(path, "is one picture; give the folder of all of them")
+    # text in two bytes a letter is named as such by the reader
+    if not looks_like_table(first) and first[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        raise fail(path, "is neither text nor any other format known here")

@@ -1,0 +1,29 @@
+"""The lab: published experiments as data, on one command, beside the published numbers.
+
+An experiment is data sets x methods x measures; its result is a table; claims and figures are functions of that table.
+"""
+
+from partwise.lab.experiment import Case, Claim, Experiment, Figure, Found, Measure, Method, Problem, Result, Verdict
+from partwise.lab.registry import experiments, find_experiment
+from partwise.lab.run import finish, load_result, read_manifest, run_experiment
+from partwise.lab.table import Table
+
+__all__ = [
+    "Case",
+    "Claim",
+    "Experiment",
+    "Figure",
+    "Found",
+    "Measure",
+    "Method",
+    "Problem",
+    "Result",
+    "Table",
+    "Verdict",
+    "experiments",
+    "find_experiment",
+    "finish",
+    "load_result",
+    "read_manifest",
+    "run_experiment",
+]

@@ -1,0 +1,195 @@
+"""Every measure of the lab under one name. What a method did not find is as wrong as can be, not missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from partwise import linalg, metrics
+from partwise.lab.experiment import Found, Measure, Problem
+
+RECOVERED = 0.99  # cosine above which a part counts as found
+
+
+def _truth(problem: Problem) -> np.ndarray:
+    if problem.truth is None:
+        raise ValueError("this data has no known components")
+    return problem.truth
+
+
+def correlation_error(problem: Problem, found: Found) -> float:
+    """AND's measure; infinite where something is not finite."""
+    if not np.isfinite(found.components).all():
+        return float("inf")
+    return metrics.total_correlation_error(found.components, _truth(problem))
+
+
+def relative_correlation_error(problem: Problem, found: Found) -> float:
+    """The same, as a share of the size of the true components."""
+    return correlation_error(problem, found) / float(np.linalg.norm(_truth(problem), axis=1).sum())
+
+
+def mean_part_error(problem: Problem, found: Found) -> float:
+    """Mean over the true parts of the distance from the matched one, up to scale; 1 where there is none."""
+    if not np.isfinite(found.components).all():
+        return 1.0
+    return float(metrics.match_components(found.components, _truth(problem), absolute=True).errors.mean())
+
+
+def recovered_share(problem: Problem, found: Found) -> float:
+    """Share of the true parts that were found."""
+    return float((metrics.match_components(found.components, _truth(problem)).cosines > RECOVERED).mean())
+
+
+def worst_l1(problem: Problem, found: Found) -> float:
+    """Purification's measure: l1 error of the worst part, parts of unit l1 norm."""
+    truth = _truth(problem)
+    match = metrics.match_components(found.components, truth)
+    H = found.components[match.permutation] * np.sign(match.scales)[:, None]
+    H = H / np.maximum(np.abs(H).sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    T = truth / np.maximum(np.abs(truth).sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    return float(np.abs(H - T).sum(axis=1).max())
+
+
+def l1_score(problem: Problem, found: Found) -> float:
+    """TSVDNMF's measure, 1 - |W H - W^ H^|_1 / |W H|_1 with the weights of non-negative least squares."""
+    assert problem.signal is not None
+    return _score(_weights(problem, found), problem.signal, found.components)
+
+
+def held_out_score(problem: Problem, found: Found) -> float:
+    """The same of the samples that were left out."""
+    assert problem.held_out is not None
+    assert problem.held_out_signal is not None
+    return _score(_decoded(problem.held_out, found), problem.held_out_signal, found.components)
+
+
+def _score(W: Any, signal: np.ndarray, H: np.ndarray) -> float:
+    return float(1.0 - np.abs(signal - np.asarray(W) @ H).sum() / np.abs(signal).sum())
+
+
+def _clusters(problem: Problem, found: Found) -> np.ndarray:
+    if found.labels is not None:
+        return found.labels
+    result: np.ndarray = np.asarray(_weights(problem, found)).argmax(axis=1)
+    return result
+
+
+def _weights(problem: Problem, found: Found) -> Any:
+    return found.weights if found.weights is not None else _decoded(problem.X, found)
+
+
+def _decoded(X: Any, found: Found) -> Any:
+    if found.anchors is None:
+        return linalg.nnls(found.components, X)
+    picked = X[:, found.anchors]
+    return sp.csr_array(picked).toarray() if sp.issparse(X) else picked
+
+
+def nmi(problem: Problem, found: Found) -> float:
+    """Normalised mutual information of clusters and classes."""
+    return float(metrics.nmi(problem.labels, _clusters(problem, found)))
+
+
+def accuracy(problem: Problem, found: Found) -> float:
+    """Share of records in the cluster of their class."""
+    return float(metrics.clustering_accuracy(problem.labels, _clusters(problem, found)))
+
+
+def dominant_share(problem: Problem, found: Found) -> float:
+    """Per cent of records with a dominant weight: alpha = 0.4, beta = 0.3."""
+    return 100.0 * float(metrics.dominant_weights(_weights(problem, found), alpha=0.4, beta=0.3).fraction)
+
+
+def pure_share(problem: Problem, found: Found) -> float:
+    """Per cent of nearly pure records: eps4 = 0.05."""
+    return 100.0 * float(metrics.pure_records(_weights(problem, found), eps4=0.05).fraction)
+
+
+def angle(problem: Problem, found: Found) -> float:
+    """Mean angle between true and found components, in degrees."""
+    return float(metrics.spectral_angles(found.components, _truth(problem)).mean())
+
+
+def fit_error(problem: Problem, found: Found) -> float:
+    """Relative error of the fit, |X - W H| / |X|."""
+    W = np.asarray(_weights(problem, found))
+    return float(metrics.relative_error(problem.X, W, found.components))
+
+
+def pixel_error(problem: Problem, found: Found) -> float:
+    """Mean over samples of |x - W H| divided by the root of the number of features: the published measure on MNIST."""
+    W = np.asarray(_weights(problem, found))
+    residual = np.linalg.norm(problem.X - W @ found.components, axis=1).mean()
+    return float(residual / np.sqrt(problem.X.shape[1]))
+
+
+def running_error(problem: Problem, found: Found) -> float:
+    """The same while learning: the last average of the errors of samples that are not learnt yet."""
+    if not found.curve or "objective" not in found.curve[-1] or "samples" not in found.curve[-1]:
+        return pixel_error(problem, found)
+    return float(found.curve[-1]["objective"] / np.sqrt(problem.X.shape[1]))
+
+
+def least_entry(problem: Problem, found: Found) -> float:
+    """The least entry of the components."""
+    return float(np.min(found.components))
+
+
+def objective_rise(problem: Problem, found: Found) -> float:
+    """Largest relative rise of the objective in an iteration; 0 if it never rose."""
+    values = np.array([point["objective"] for point in found.curve if "objective" in point])
+    return float(max(0.0, np.max(np.diff(values) / values[:-1]))) if len(values) > 1 else float("nan")
+
+
+def zeros(problem: Problem, found: Found) -> float:
+    """Share of entries of the components that are at most a hundredth of the component's largest: parts are local."""
+    H = np.abs(found.components)
+    return float((0.01 * np.maximum(H.max(axis=1, keepdims=True), 1e-300) >= H).mean())
+
+
+def topic_l1(problem: Problem, found: Found) -> float:
+    """Mean l1 distance of matched topics, each summing to one: from 0 to 2."""
+    truth = _truth(problem)
+    match = metrics.match_components(found.components, truth)
+    H = np.where((match.permutation >= 0)[:, None], np.maximum(found.components[match.permutation], 0.0), 0.0)
+    H = H / np.maximum(H.sum(axis=1, keepdims=True), 1e-300)
+    return float(np.abs(H - truth / truth.sum(axis=1, keepdims=True)).sum(axis=1).mean())
+
+
+def pair_error(problem: Problem, found: Found) -> float:
+    """Spectral norm of the error of the words' co-occurrence, relative to that of its expectation given the weights."""
+    X, W, H = sp.csr_array(problem.X), problem.weights, _truth(problem)
+    assert W is not None
+    lengths = np.asarray(X.sum(axis=1)).ravel()
+    scaled = sp.diags_array(1.0 / (lengths * (lengths - 1.0))) @ X
+    pairs: Any = (X.T @ scaled).toarray() - np.diag(np.asarray(scaled.sum(axis=0)).ravel())
+    expected = H.T @ (W.T @ W / len(W)) @ H
+    return float(np.linalg.norm(pairs / len(W) - expected, 2) / np.linalg.norm(expected, 2))
+
+
+_MEASURES: tuple[Measure, ...] = (
+    Measure("error", "total correlation error", "lower", correlation_error, ".2e"),
+    Measure("relative", "total correlation error / size of the components", "lower", relative_correlation_error, ".1e"),
+    Measure("part_error", "mean relative error of the parts", "lower", mean_part_error, ".2g"),
+    Measure("recovered", f"share of parts recovered (cosine > {RECOVERED})", "higher", recovered_share, ".2f"),
+    Measure("l1", "l1 error of the worst part", "lower", worst_l1, ".3g"),
+    Measure("score", "1 - l1 residual", "higher", l1_score, ".3f"),
+    Measure("held_out", "1 - l1 residual of the record left out", "higher", held_out_score, ".3f"),
+    Measure("nmi", "NMI", "higher", nmi, ".3f"),
+    Measure("ac", "accuracy", "higher", accuracy, ".3f"),
+    Measure("dominant", "% records with a dominant weight", "", dominant_share, ".2f"),
+    Measure("pure", "% nearly pure records", "", pure_share, ".2f"),
+    Measure("angle", "mean angle to the true components, degrees", "lower", angle, ".2f"),
+    Measure("fit", "relative error of the fit", "lower", fit_error, ".4f"),
+    Measure("pixel", "root mean square error a pixel", "lower", pixel_error, ".5f"),
+    Measure("running", "root mean square error a pixel, while learning", "lower", running_error, ".5f"),
+    Measure("least", "least entry of the components", "higher", least_entry, ".2g"),
+    Measure("rise", "largest relative rise of the objective", "lower", objective_rise, ".1e"),
+    Measure("zeros", "share of (nearly) zero entries of the components", "higher", zeros, ".2f"),
+    Measure("pairs", "relative error of the co-occurrence", "lower", pair_error, ".3g"),
+    Measure("topic_l1", "mean l1 error of the topics", "lower", topic_l1, ".3f"),
+)
+MEASURES: dict[str, Measure] = {measure.name: measure for measure in _MEASURES}

@@ -1,0 +1,182 @@
+"""The page of a result, and the summary of many: one HTML file each, with everything in it."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from partwise.exceptions import MissingDependencyError
+from partwise.lab.experiment import VERDICTS, Result
+from partwise.lab.measures import MEASURES
+from partwise.lab.methods import METHODS
+from partwise.lab.table import write_bytes
+from partwise.plots.style import INK
+
+PAGE = "index.html"
+
+
+def write_page(result: Result, folder: Path) -> Path:
+    """Write ``index.html``.
+
+    Parameters
+    ----------
+    result : Result
+        What to show.
+    folder : Path
+        Where.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    path = folder / PAGE
+    write_bytes(path, render(result).encode())
+    return path
+
+
+def render(result: Result) -> str:
+    """The page of one experiment.
+
+    Parameters
+    ----------
+    result : Result
+        What to show.
+
+    Returns
+    -------
+    str
+        HTML without any reference to another file.
+    """
+    verdicts = result.verdicts()
+    experiment, manifest = result.experiment, result.manifest
+    return str(
+        _environment()
+        .get_template("experiment.html")
+        .render(
+            experiment=experiment,
+            manifest=manifest,
+            small=manifest["size"] != "full",
+            verdicts=verdicts,
+            counts=_counts([verdict.name for verdict in verdicts]),
+            figures=[(figure.caption, _panels(figure.draw(result))) for figure in experiment.figures]
+            if len(result.table)
+            else [],
+            tables=[_pivot(result, name) for name in ("seconds", *experiment.measures)][::-1],
+            methods=[METHODS[name] for name in manifest["methods"]],
+            data=_data(result),
+            failures=[row for row in result.table if row.get("failure")],
+        )
+    )
+
+
+def write_summary(results: Sequence[tuple[str, Result]], folder: Path) -> Path:
+    """Write the page that has every claim of several experiments.
+
+    Parameters
+    ----------
+    results : sequence of (str, Result)
+        Each with the address of its page, relative to `folder`.
+    folder : Path
+        Where.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    sections = [(address, result, result.verdicts()) for address, result in results]
+    names = [verdict.name for _, _, verdicts in sections for verdict in verdicts]
+    page = _environment().get_template("summary.html").render(sections=sections, counts=_counts(names))
+    write_bytes(folder / PAGE, page.encode())
+    return folder / PAGE
+
+
+def as_svg(drawing: Any) -> str:
+    """A figure as an element of the page; its ink is the page's, so that it can be read in the dark too.
+
+    Parameters
+    ----------
+    drawing : matplotlib.figure.Figure
+        The figure.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element.
+    """
+    from matplotlib import rc_context
+
+    data = io.StringIO()
+    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "partwise"}):
+        drawing.savefig(data, format="svg", metadata=nothing)
+    text = data.getvalue()
+    text = text[text.index("<svg") :].replace(INK, "currentColor")
+    # the size is the page's business; the view box keeps the proportions
+    return re.sub(r'(<svg[^>]*?) (?:width|height)="[^"]*"([^>]*?) (?:width|height)="[^"]*"', r"\1\2", text, count=1)
+
+
+def _panels(drawn: Any) -> list[tuple[str, str, float]]:
+    return [(title, as_svg(figure), figure.get_size_inches()[0]) for title, figure in drawn.items()]
+
+
+def _counts(names: Sequence[str]) -> list[tuple[str, int]]:
+    found = Counter(names)
+    return [(name, found[name]) for name in VERDICTS if found[name]]
+
+
+def _pivot(result: Result, measure: str) -> dict[str, Any]:
+    """Cases by methods, means over the seeds; the best of each row is marked."""
+    table, names = result.table, [str(name) for name in result.manifest["methods"]]
+    label, better, style = "seconds", "", ".2g"
+    if measure in MEASURES:
+        label, better, style = MEASURES[measure].label, MEASURES[measure].better, MEASURES[measure].style
+    rows = []
+    for case in table.distinct("case"):
+        means = np.array([table.mean(measure, case=case, method=name) for name in names])
+        best = _best(means, names, better)
+        cells = [
+            ("–" if np.isnan(value) else format(value, style), bool(mark))
+            for value, mark in zip(means, best, strict=True)
+        ]
+        rows.append((case, cells))
+    return {"label": label, "better": better, "methods": names, "rows": rows}
+
+
+def _best(means: np.ndarray, names: Sequence[str], better: str) -> np.ndarray:
+    # what knows the truth is no competitor
+    fair = np.array([not name.startswith("true-") for name in names]) & np.isfinite(means)
+    if not better or fair.sum() < 2:
+        return np.zeros(len(means), bool)
+    sign = 1.0 if better == "higher" else -1.0
+    top = np.max(sign * means[fair])
+    result: np.ndarray = fair & (sign * means == top)
+    return result
+
+
+def _data(result: Result) -> list[tuple[str, str]]:
+    notes = {row["case"]: row.get("data", "") for row in result.table}
+    return list(notes.items())
+
+
+@cache
+def _environment() -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError("the lab's pages need jinja2: pip install 'partwise[cli]'") from error
+    return Environment(
+        loader=PackageLoader("partwise.lab"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

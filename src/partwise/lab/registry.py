@@ -1,0 +1,43 @@
+"""The experiments by name."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from partwise.exceptions import InputError
+from partwise.lab.experiment import Experiment
+
+MODULES = ("and_", "purification", "tsvdnmf", "online", "lecture", "grid")
+
+
+@cache
+def experiments() -> dict[str, Experiment]:
+    """All experiments by name.
+
+    Returns
+    -------
+    dict of str to Experiment
+        In the order of the documents.
+    """
+    modules = (import_module(f"partwise.lab.{name}") for name in MODULES)
+    return {experiment.name: experiment for module in modules for experiment in module.EXPERIMENTS}
+
+
+def find_experiment(name: str) -> Experiment:
+    """An experiment by its name.
+
+    Parameters
+    ----------
+    name : str
+        As ``partwise lab list`` prints it.
+
+    Returns
+    -------
+    Experiment
+        Its definition; an `InputError` that lists all names where there is none.
+    """
+    known = experiments()
+    if name not in known:
+        raise InputError(f"no experiment {name!r}; there are: {', '.join(known)}")
+    return known[name]

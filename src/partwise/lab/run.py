@@ -1,0 +1,375 @@
+"""The runner: cell by cell into a journal, so that an interrupted run goes on where it stopped; tables and page."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from partwise.exceptions import DataNotFoundError, InputError
+from partwise.lab.experiment import Case, Experiment, Found, Problem, Result, Size, cells, kept_as
+from partwise.lab.measures import MEASURES
+from partwise.lab.methods import METHODS
+from partwise.lab.table import Table, write_bytes
+
+JOURNAL, MANIFEST = "cells.jsonl", "manifest.json"
+PACKAGES = ("partwise", "numpy", "scipy", "scikit-learn", "numba", "matplotlib", "polars")
+THREAD_SETTINGS = ("PARTWISE_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+LONGEST_CURVE = 400
+WARM_UP = 0.03  # seconds after which a method that can be stopped is stopped
+
+Watch = Callable[[int, int, str], None]  # cells done, all cells, what is next
+
+
+def run_experiment(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    size: Size = "quick",
+    seeds: int | None = None,
+    methods: Sequence[str] = (),
+    watch: Watch | None = None,
+) -> Result:
+    """Run what is not in the folder yet, and write tables, manifest and page.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    folder : Path
+        Where results are kept; made if needed. A run of the same experiment and size in it is continued.
+    size : {"quick", "full", "tiny"}, default="quick"
+        "full" is the published size.
+    seeds : int, optional
+        Repetitions; the experiment's own number by default.
+    methods : sequence of str
+        Some of the experiment's methods, or others by name; all of the experiment's by default.
+    watch : callable, optional
+        Called before every cell with the number of cells done, of all, and what is next.
+
+    Returns
+    -------
+    Result
+        The cells that were asked for, those of earlier runs included.
+    """
+    chosen = tuple(methods) or experiment.methods_for(size)
+    _check_methods(chosen)
+    count = seeds or experiment.seeds.get(size, 1)
+    if count < 1:
+        raise InputError(f"seeds={seeds} must be at least 1")
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest = _Manifest.open(folder, experiment, size, chosen, count)
+    journal = _Journal(folder / JOURNAL)
+    wanted = list(cells(experiment.cases(size), range(count), chosen))
+    todo = [cell for cell in wanted if _key(*cell) not in journal.done]
+    try:
+        if todo and experiment.timed:
+            _warm_up(experiment, dict.fromkeys(name for _, _, name in todo), watch)
+        _work(_Session(experiment, size, journal, manifest), todo, len(wanted), watch)
+    finally:
+        manifest.close(len(journal.done))
+    if watch:
+        watch(len(wanted), len(wanted), "the page")
+    return finish(experiment, folder)
+
+
+def load_result(experiment: Experiment, folder: Path) -> Result:
+    """Read a run from its folder.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What was run.
+    folder : Path
+        Where.
+
+    Returns
+    -------
+    Result
+        What is in the journal, complete or not.
+    """
+    manifest = read_manifest(folder)
+    journal = _Journal(folder / JOURNAL)
+    chosen = [_key(*cell) for cell in _asked(experiment, manifest)]
+    entries = [journal.done[key] for key in chosen if key in journal.done]
+    rows = [entry["row"] for entry in entries]
+    curves = [
+        {name: entry["row"][name] for name in ("case", "method", "seed")} | point
+        for entry in entries
+        for point in entry["curve"]
+    ]
+    return Result(experiment, Table(rows), Table(curves), manifest, folder)
+
+
+def finish(experiment: Experiment, folder: Path) -> Result:
+    """Write the tables and the page of what the journal holds.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What was run.
+    folder : Path
+        Where.
+
+    Returns
+    -------
+    Result
+        What was written.
+    """
+    from partwise.lab.page import write_page
+
+    result = load_result(experiment, folder)
+    result.table.write(folder / "results")
+    result.curves.write(folder / "curves")
+    Table([verdict.row(experiment.name) for verdict in result.verdicts()]).write(folder / "claims")
+    write_page(result, folder)
+    return result
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder; an `InputError` where there is none.
+
+    Parameters
+    ----------
+    folder : Path
+        Where a run was kept.
+
+    Returns
+    -------
+    dict
+        As it was written.
+    """
+    try:
+        found = json.loads((folder / MANIFEST).read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder} holds no results of the lab: no readable {MANIFEST}") from error
+    if not isinstance(found, dict) or "experiment" not in found:
+        raise InputError(f"{folder / MANIFEST} is not a manifest of the lab")
+    return found
+
+
+def _asked(experiment: Experiment, manifest: Mapping[str, Any]) -> list[tuple[Case, int, str]]:
+    cases = experiment.cases(manifest["size"])
+    return list(cells(cases, range(int(manifest["seeds"])), manifest["methods"]))
+
+
+def _check_methods(names: Sequence[str]) -> None:
+    unknown = [name for name in names if name not in METHODS]
+    if unknown:
+        raise InputError(f"no method {', '.join(unknown)}; there are: {', '.join(METHODS)}")
+
+
+def _key(case: Case, seed: int, method: str) -> str:
+    return json.dumps([case.name, method, seed])
+
+
+class _Journal:
+    """Finished cells, one a line. A line that an interruption cut short does not count, and is overwritten."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.done: dict[str, dict[str, Any]] = {}
+        whole = 0
+        for line in path.read_bytes().splitlines(keepends=True) if path.exists() else []:
+            if not line.endswith(b"\n"):
+                break
+            try:
+                row = (entry := json.loads(line))["row"]
+                self.done[json.dumps([row["case"], row["method"], row["seed"]])] = entry
+            except (ValueError, KeyError, TypeError):
+                break
+            whole += len(line)
+        self._whole = whole
+
+    def add(self, row: Mapping[str, Any], curve: Sequence[Mapping[str, float]]) -> None:
+        entry = {"row": dict(row), "curve": [dict(point) for point in curve]}
+        line = json.dumps(entry, default=float).encode() + b"\n"
+        with self.path.open("r+b" if self.path.exists() else "w+b") as file:
+            file.truncate(self._whole)
+            file.seek(self._whole)
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        self._whole += len(line)
+        self.done[json.dumps([row["case"], row["method"], row["seed"]])] = json.loads(line)
+
+
+@dataclass(frozen=True)
+class _Session:
+    experiment: Experiment
+    size: Size
+    journal: _Journal
+    manifest: _Manifest
+
+
+def _work(session: _Session, todo: list[tuple[Case, int, str]], total: int, watch: Watch | None) -> None:
+    """Go over the cells; a data set that is not there is told, and the others are measured."""
+    made: tuple[str, int] | None = None
+    problem: Problem | None = None
+    for number, (case, seed, name) in enumerate(todo):
+        if watch:
+            watch(total - len(todo) + number, total, f"{case.name}, {name}")
+        if case.name in session.manifest.skipped:
+            continue
+        if made != (case.name, seed):
+            try:
+                problem, made = case.make(seed), (case.name, seed)
+            except DataNotFoundError as error:
+                session.manifest.skip(case.name, str(error))
+                continue
+        assert problem is not None
+        row, curve = _cell(session, case, problem, seed, name)
+        session.journal.add(row, curve)
+
+
+def _cell(
+    session: _Session, case: Case, problem: Problem, seed: int, name: str
+) -> tuple[dict[str, Any], Sequence[Mapping[str, float]]]:
+    """One row: where it stands, how long it took, what was measured; what went wrong where something did."""
+    row: dict[str, Any] = {"case": case.name, "method": name, "seed": seed, **case.at, "data": problem.note}
+    begin = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a limit was reached is in the table
+            found = METHODS[name].run(problem, seed, session.experiment.budget.get(session.size))
+            row["seconds"] = float(found.facts.get("seconds", time.perf_counter() - begin))
+            _stop_if_interrupted(found)
+            for measure in session.experiment.measures:
+                row[measure] = float(MEASURES[measure].of(problem, found))
+    except (ValueError, ArithmeticError, MemoryError, ImportError) as error:
+        # one method's failure on one data set is a result of the lab like any other
+        return row | {"failure": f"{type(error).__name__}: {error}"}, ()
+    row |= {key: value for key, value in found.facts.items() if key != "seconds"}
+    if problem.image_shape is not None:
+        row["image"] = "{}x{}".format(*problem.image_shape)
+    if session.experiment.keep:
+        _keep(found.components, session.journal.path.parent / kept_as(case.name, name, seed))
+    return row, _thinned(found.curve)
+
+
+def _keep(components: np.ndarray, path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    data = io.BytesIO()
+    np.save(data, np.asarray(components, np.float32))
+    write_bytes(path, data.getvalue())
+
+
+def _stop_if_interrupted(found: Found) -> None:
+    # a fit that gets Ctrl-C keeps the best so far and returns: that is no measurement, so the run ends here
+    if str(found.facts.get("reason", "")).startswith("interrupted"):
+        raise KeyboardInterrupt
+
+
+def _thinned(curve: Sequence[Mapping[str, float]]) -> Sequence[Mapping[str, float]]:
+    step = -(-len(curve) // LONGEST_CURVE) if curve else 1
+    return [point for i, point in enumerate(curve) if i % step == 0 or i == len(curve) - 1]
+
+
+def _warm_up(experiment: Experiment, names: Mapping[str, None], watch: Watch | None) -> None:
+    """Every method once on a tiny problem: numba compiles now and not while the clock runs."""
+    problems = [case.make(0) for case in experiment.cases("tiny")[:1]]
+    for name in names:
+        if watch:
+            watch(0, len(names), f"compiling {name}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for problem in problems:
+                METHODS[name].run(problem, 0, WARM_UP)
+
+
+class _Manifest:
+    """Versions, seeds, machine, threads and durations of a folder's run, kept up to date."""
+
+    def __init__(self, folder: Path, entries: dict[str, Any]) -> None:
+        self.path, self.entries = folder / MANIFEST, entries
+        self._begin = time.perf_counter()
+        self.entries["sessions"].append({"begun": _now(), "seconds": 0.0, "partwise": _version("partwise")})
+        self._write()
+
+    @classmethod
+    def open(cls, folder: Path, experiment: Experiment, size: Size, methods: tuple[str, ...], seeds: int) -> _Manifest:
+        old: dict[str, Any] = {}
+        if (folder / MANIFEST).exists():
+            old = read_manifest(folder)
+            if (old["experiment"], old["size"]) != (experiment.name, size):
+                raise InputError(
+                    f"{folder} holds {old['experiment']} --{old['size']}; choose another folder for "
+                    f"{experiment.name} --{size}"
+                )
+        # what an earlier run measured stays on the page: it was asked for too
+        both = tuple(dict.fromkeys([*old.get("methods", ()), *methods]))
+        ordered = tuple(sorted(both, key=lambda name: _order(experiment, name)))
+        entries = {
+            "experiment": experiment.name,
+            "size": size,
+            "seeds": max(seeds, int(old.get("seeds", 0))),
+            "methods": ordered,
+            "skipped": {},
+            "versions": {name: _version(name) for name in PACKAGES} | {"python": platform.python_version()},
+            "machine": _machine(),
+            "threads": _threads(),
+            "cells": 0,
+            "sessions": list(old.get("sessions", [])),
+        }
+        return cls(folder, entries)
+
+    @property
+    def skipped(self) -> Mapping[str, str]:
+        return dict(self.entries["skipped"])
+
+    def skip(self, case: str, reason: str) -> None:
+        self.entries["skipped"][case] = reason
+
+    def close(self, n_cells: int) -> None:
+        self.entries["sessions"][-1]["seconds"] = round(time.perf_counter() - self._begin, 3)
+        self.entries["seconds"] = round(sum(session["seconds"] for session in self.entries["sessions"]), 3)
+        self.entries["cells"] = n_cells
+        self._write()
+
+    def _write(self) -> None:
+        write_bytes(self.path, json.dumps(self.entries, indent=1).encode() + b"\n")
+
+
+def _order(experiment: Experiment, name: str) -> int:
+    return experiment.methods.index(name) if name in experiment.methods else len(experiment.methods)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
+
+
+def _machine() -> dict[str, Any]:
+    model = platform.processor() or platform.machine()
+    if sys.platform == "linux":
+        lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
+    return {"system": platform.system(), "processor": model, "cores": os.cpu_count()}
+
+
+def _threads() -> dict[str, Any]:
+    from threadpoolctl import threadpool_info
+
+    from partwise.sources.passes import n_threads
+
+    pools = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}
+    asked = {name: os.environ[name] for name in THREAD_SETTINGS if name in os.environ}
+    return {"partwise": n_threads(), "libraries": pools, "environment": asked}
