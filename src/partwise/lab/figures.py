@@ -50,6 +50,7 @@ def way(x: str = "time", y: str = "error", *, across: str = "seconds", log: bool
             axes.set_yscale("log")
             if log:
                 axes.set_xscale("symlog", linthresh=1e-2)
+                axes.set_xlim(left=0.0)
             legend(axes)
             panels[str(case)] = figure
         return panels

@@ -303,14 +303,17 @@ def _toy_classes(seed: int) -> Problem:
 def _class_cases(size: Size) -> Sequence[Case]:
     if size == "tiny":
         return [Case("toy", _toy_classes)]
-    names = ("reuters10", "yale") if size == "quick" else tuple(CLASSES)
-    return [Case(name, partial(_classes, name, QUICK_RECORDS if size == "quick" else None)) for name in names]
+    if size == "full":
+        return [Case(name, partial(_classes, name, None)) for name in CLASSES]
+    # fewer visual words are other data: under another name, so that no published number is held against them
+    names = {"reuters10": "reuters10", f"yale, {QUICK_WORDS} words": "yale"}
+    return [Case(shown, partial(_classes, name, QUICK_RECORDS)) for shown, name in names.items()]
 
 
 def _ahead(result: Result) -> float:
     """The least relative gain in NMI over the best separable method, as per cent, averaged over the texts."""
     gains = []
-    for case in set(result.table.distinct("case")) - {"yale"}:
+    for case in (name for name in result.table.distinct("case") if not name.startswith("yale")):
         others = [
             result.table.mean("nmi", case=case, method=method)
             for method in ("spa-refit", "er-spa-refit", "pw-spa-refit")
@@ -323,11 +326,11 @@ TABLE1_EXPERIMENT = Experiment(
     name="tsvdnmf-table1",
     title="Table 1: do real records have a dominant part, and are some nearly pure?",
     document=DOCUMENT,
-    about="Weights of texts and faces by PW-SPA, refitted by non-negative least squares (the anchors' own "
-    "values, which Table 2 is about, are nearly pure everywhere). A record has a dominant weight if one "
-    "has at least 0.4 of the sum and all others at most 0.3; it is nearly pure if one has at least 0.95. "
-    "Texts and faces have been prepared anew, because the paper's files are not public: its numbers "
-    "depend on that.",
+    about="Weights of texts and faces by PW-SPA, refitted by non-negative least squares (the paper does not say"
+    " how; the anchors' own values, which reproduce its Table 2, are far more often nearly pure). A "
+    "record has a dominant weight if one has at least 0.4 of the sum and all others at most 0.3; it is "
+    "nearly pure if one has at least 0.95. Texts and faces have been prepared anew, because the paper's "
+    "files are not public: its numbers depend on that.",
     cases=_class_cases,
     methods=("pw-spa-refit", "pw-spa", "tsvdnmf"),
     measures=("pure", "dominant"),
@@ -360,9 +363,10 @@ TABLE3_EXPERIMENT = Experiment(
     title="Table 3: clusters of texts and faces against their classes",
     document=DOCUMENT,
     about="A record's cluster is its largest weight (k-means has its own labels). Weights of separable methods "
-    "are refitted by non-negative least squares; with the anchors' own values they do worse. Texts and "
-    "faces have been prepared anew, because the paper's files are not public; k-means, TSVD and XRAY, "
-    "whose numbers are in its supplement alone, are run too.",
+    "are refitted by non-negative least squares, the reading that is nearer to Table 1; the other, the "
+    "anchors' own values, is there too. Texts and faces have been prepared anew, because the paper's "
+    "files are not public; k-means, TSVD and XRAY, whose numbers are in its supplement alone, are run "
+    "too.",
     cases=_class_cases,
     methods=(
         "tsvdnmf",
