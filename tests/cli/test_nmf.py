@@ -84,7 +84,7 @@ def test_what_the_estimator_finds() -> None:
         np.testing.assert_array_equal(state["H"], model.components_)
 
 
-@pytest.mark.parametrize("kind", ["npy", "folder", "stdin"])
+@pytest.mark.parametrize("kind", ["npy", "csv", "folder", "stdin"])
 def test_other_data(kind: str, folder: Path) -> None:
     nmf(*OPTIONS, "-n", 200, "-o", "text")
     if kind == "stdin":
@@ -94,7 +94,9 @@ def test_other_data(kind: str, folder: Path) -> None:
         (folder / "parts").mkdir()
         for path, rows in {"X.npy": X, "parts/1.npy": X[:90], "parts/2.npy": X[90:]}.items():
             np.save(path, rows)
-        nmf("X.npy" if kind == "npy" else "parts", *OPTIONS[1:], "-o", "other")  # one pass by default
+        lines = [",".join(f"pixel{i}" for i in range(X.shape[1]))] + [",".join(map(repr, row)) for row in X.tolist()]
+        Path("X.csv").write_text("\n".join(lines))
+        nmf({"folder": "parts"}.get(kind, f"X.{kind}"), *OPTIONS[1:], "-o", "other")  # one pass by default
     assert files("other") == files("text")
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from partwise.sources import RowSource
 
 INTERRUPTED = 130
+PLAIN = ("", ".txt", ".dat", ".data", ".text")
 STREAM = "-"
 
 
@@ -264,13 +265,14 @@ class _Rows:
                 return
 
     def _open(self) -> RowSource:
-        from partwise.sources import open_source
+        from partwise.io.opening import open_source
         from partwise.sources.stream import open_text
 
         path = Path(self.data)
-        if path.is_dir() or path.suffix == ".npy" or not path.exists():
-            return open_source(path)
-        return open_text(path, dtype=self.dtype, finite=not self.skip_missing)
+        # the document's own format, one sample a line, has no name of its own; every other file is known by its name
+        if path.is_file() and path.suffix.lower() in PLAIN:
+            return open_text(path, dtype=self.dtype, finite=not self.skip_missing)
+        return open_source(path)
 
     def _arriving(self) -> Iterator[Any]:
         from partwise.algorithms.conservative import CHUNK
