@@ -20,8 +20,6 @@ HULL = {"full": (500, 100, 10), "small": (80, 30, 5)}
 SETS = {"full": 10, "small": 1}  # of each column of the table
 SAME = 1e-9  # distance, relative to the longest anchor, at which a point is a copy of it
 SHARE = 0.99  # of the noise that the theorem on SPA allows
-LEVELS = {"gaussian": (0.5, 1, 2), "multinomial": (10, 60, 100)}
-PUBLISHED = (0.725, 0.577, 0.27, 0.554, 0.334, 0.006, 0.056, 0.488, 0.603, -0.017, 0.364, 0.443)
 
 
 def mixture(params: dict[str, Any], seed: int) -> tuple[Any, np.ndarray, float]:
@@ -170,6 +168,8 @@ def hull_speed(options: Any) -> dict[str, Row]:
 
 def main(options: Any) -> None:
     """Run the case."""
+    from partwise.lab.tsvdnmf import COLUMNS, TABLE2
+
     once = Namespace(**(vars(options) | {"repeat": 1}))
     parts, targets, lines = [], [], []
     for n, m, k, count in PROBLEMS[options.size]:
@@ -184,8 +184,7 @@ def main(options: Any) -> None:
                 targets.append(Target(f"{label}, {name}: share of data sets recovered", right, 1.0))
     show("separable: anchors found", ["data", "method", "within bound", "exact", "seconds", "status"], lines)
     sets, close, lines = options.seeds or SETS[options.size], 0, []
-    cells = [(data, noise, level) for noise in LEVELS for data in ("separable", "dominant") for level in LEVELS[noise]]
-    for (data, noise, level), paper in zip(cells, PUBLISHED, strict=True):
+    for (data, noise, level), paper in zip(COLUMNS, TABLE2["gillis-lp"], strict=True):
         rows = column(data, noise, level, sets, once)
         parts.append({"label": f"table, {data}, {noise}, {level}", "rows": rows})
         score = rows["partwise-lp"].facts.get("score", np.nan)

@@ -11,23 +11,6 @@ import numpy as np
 from .harness import Arrays, Contender, Outcome, chosen, problem, race
 from .report import Target, finish, show
 
-COLUMNS = [(kind, noise) for noise in ("gaussian", "multinomial") for kind in ("separable", "dominant")]
-LEVELS = {"gaussian": (0.5, 1, 2), "multinomial": (10, 60, 100)}
-CELLS = [(kind, noise, level) for kind, noise in COLUMNS for level in LEVELS[noise]]
-PAPER = (0.759, 0.659, 0.402, 0.757, 0.478, 0.114, 0.094, 0.587, 0.654, 0.017, 0.51, 0.605)
-SIZE = {"n_samples": 100, "n_features": 100, "n_components": 10}
-
-
-def data(cell: int, seed: int) -> Any:
-    """One data set of a column of the table."""
-    import partwise as pw
-
-    kind, noise, level = CELLS[cell]
-    rng = np.random.default_rng([seed, cell])
-    make = pw.datasets.make_separable if kind == "separable" else pw.datasets.make_dominant
-    add = pw.datasets.add_gaussian_noise if noise == "gaussian" else pw.datasets.add_multinomial_noise
-    return add(make(**SIZE, random_state=rng), level, random_state=rng)
-
 
 def score(mixture: Any, H: np.ndarray) -> float:
     """1 - |W H - W^ H^|_1 / |W H|_1, with the non-negative least squares weights of the noisy data."""
@@ -55,6 +38,7 @@ def contender(name: str, note: str, **settings: Any) -> Contender:
         import time
 
         import partwise as pw
+        from partwise.lab.tsvdnmf import COLUMNS, SYNTHETIC, heavy
 
         make = getattr(pw, name)
         begin = time.perf_counter()
@@ -62,10 +46,10 @@ def contender(name: str, note: str, **settings: Any) -> Contender:
             warnings.simplefilter("ignore")
             found = [
                 [
-                    make(10, random_state=seed, **settings).fit(data(cell, seed).X).components_
+                    make(10, random_state=seed, **settings).fit(heavy(cell, SYNTHETIC, seed).X).components_
                     for seed in params["seeds"]
                 ]
-                for cell in range(len(CELLS))
+                for cell in range(len(COLUMNS))
             ]
         return time.perf_counter() - begin, {"H": np.array(found)}, {}
 
@@ -83,9 +67,12 @@ CONTENDERS = {
 
 def main(options: Any) -> None:
     """Run the case."""
+    from partwise.lab.tsvdnmf import COLUMNS, SYNTHETIC, TABLE2, heavy
+
+    paper = TABLE2["tsvdnmf"]
     count = options.seeds or (10 if options.size == "full" else 2)
     seeds = list(range(options.seed, options.seed + count))
-    mixtures = [[data(cell, seed) for seed in seeds] for cell in range(len(CELLS))]
+    mixtures = [[heavy(cell, SYNTHETIC, seed) for seed in seeds] for cell in range(len(COLUMNS))]
     best = [float(np.mean([score(mixture, mixture.components) for mixture in cell])) for cell in mixtures]
 
     def verify(arrays: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
@@ -98,8 +85,8 @@ def main(options: Any) -> None:
     with problem({}) as folder:
         once = Namespace(**(vars(options) | {"repeat": 1}))
         rows = race("tsvdnmf-table2", chosen(CONTENDERS, options), folder, {"seeds": seeds}, verify, once)
-    columns = ["", *(f"{kind[:3]} {level}" for kind, _, level in CELLS)]
-    lines = [["paper", *(f"{value:.3f}" for value in PAPER)], ["true components", *(f"{value:.3f}" for value in best)]]
+    columns = ["", *(f"{kind[:3]} {level}" for kind, _, level in COLUMNS)]
+    lines = [["paper", *(f"{value:.3f}" for value in paper)], ["true components", *(f"{value:.3f}" for value in best)]]
     lines += [[name, *(f"{value:.3f}" for value in row.facts["scores"])] for name, row in rows.items() if row.facts]
     lines += [
         [f"l1 error: {name}", *(f"{value:.2f}" for value in row.facts["errors"])]
@@ -108,11 +95,11 @@ def main(options: Any) -> None:
     ]
     show(f"tsvdnmf-table2: means of {count} data sets", columns, lines)
     targets = []
-    for cell, (kind, noise, level) in enumerate(CELLS):
+    for cell, (kind, noise, level) in enumerate(COLUMNS):
         name = f"{kind}, {noise} {level}"
         if "scores" in rows["partwise"].facts:
-            targets.append(Target(f"{name}: score", rows["partwise"].facts["scores"][cell], PAPER[cell]))
+            targets.append(Target(f"{name}: score", rows["partwise"].facts["scores"][cell], paper[cell]))
         if "scores" in rows["partwise-refined"].facts:
-            way = (rows["partwise-refined"].facts["scores"][cell] - PAPER[cell]) / (best[cell] - PAPER[cell])
+            way = (rows["partwise-refined"].facts["scores"][cell] - paper[cell]) / (best[cell] - paper[cell])
             targets.append(Target(f"{name}: refined, way from the paper to the true components", way, 0.25))
-    finish("tsvdnmf-table2", [{"seeds": seeds, "paper": PAPER, "best": best, "rows": rows}], targets, options)
+    finish("tsvdnmf-table2", [{"seeds": seeds, "paper": paper, "best": best, "rows": rows}], targets, options)

@@ -23,6 +23,7 @@ from partwise.kernels.threshold import find_partners, find_partners_listed, set_
 from partwise.linalg.order import kth_largest
 from partwise.linalg.svd import truncated_svd
 from partwise.sources import RowSource, blocks
+from partwise.sources.inspection import listed
 from partwise.sources.protocol import Block, Rows
 
 Array = npt.NDArray[Any]
@@ -258,7 +259,9 @@ def basis_vectors(
         pure = [rows[:0] if lost else rows for rows, lost in zip(pure, without, strict=True)]
         filled = np.flatnonzero(without & (sizes > 0))
         if len(filled):
-            notes.append(f"cluster(s) {_listed(filled)} have no dominant feature: their component is the mean record")
+            notes.append(
+                f"cluster(s) {listed(filled.tolist())} have no dominant feature: their component is the mean record"
+            )
     notes += _too_few(len(sizes), np.flatnonzero(sizes == 0))
     return Parts(components, clusters, thresholds, dominant, pure, notes)
 
@@ -272,12 +275,9 @@ def tell(notes: list[str]) -> None:
 def _too_few(k: int, empty: Array) -> list[str]:
     if not len(empty):
         return []
-    return [f"only {k - len(empty)} of {k} clusters could be told apart: component(s) {_listed(empty)} are zero"]
-
-
-def _listed(numbers: Array) -> str:
-    shown = ", ".join(map(str, numbers[:10].tolist()))
-    return shown + (", ..." if len(numbers) > 10 else "")
+    return [
+        f"only {k - len(empty)} of {k} clusters could be told apart: component(s) {listed(empty.tolist())} are zero"
+    ]
 
 
 def _threshold_block(block: Block, *, levels: Array, place: Array, partner: Array, values: Array) -> Block:

@@ -24,3 +24,12 @@ def jit(function: F) -> F:
     except RuntimeError:  # numba finds no writable folder for its cache (read-only installation)
         compiled = numba.njit(**_OPTIONS)(function)
     return cast(F, compiled)
+
+
+def inlined(function: F) -> F:
+    """Compile a function into the kernel that calls it.
+
+    Of functions beside it, a process that compiles and one that loads the cache run different copies, which differ in
+    the last bit; a run that goes on must go on with the same bits.
+    """
+    return cast(F, numba.njit(forceinline=True, **_OPTIONS)(function))

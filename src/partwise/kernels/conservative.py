@@ -7,14 +7,12 @@ its update.  A sample is at most five passes over a small matrix, and allocates 
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-from partwise.kernels._jit import _OPTIONS as OPTIONS
-from partwise.kernels._jit import F, jit
+from partwise.kernels._jit import inlined, jit
 
 Array = npt.NDArray[np.floating[Any]]
 Index = npt.NDArray[np.signedinteger[Any]]
@@ -26,27 +24,18 @@ Work = tuple[Array, ...]
 SEEN, LEARNT, ERROR, COUNT = range(4)
 
 
-def part(function: F) -> F:
-    """Compile a function into the kernel that calls it.
-
-    Of functions beside it, a process that compiles and one that loads the cache run different copies, which differ in
-    the last bit; a run that goes on must go on with the same bits.
-    """
-    return cast(F, numba.njit(forceinline=True, **OPTIONS)(function))
-
-
 def workspace(n_features: int, n_components: int, dtype: npt.DTypeLike) -> Work:
     """Vectors that the kernels write into: four as long as a sample, five as long as a code."""
     return tuple(np.zeros(size, dtype) for size in 4 * [n_features] + 5 * [n_components])
 
 
-@part
+@inlined
 def _at(schedule: Totals, t: float) -> float:
     """``first / (1 + t / after) ** power`` for ``schedule = (first, after, power)``."""
     return float(schedule[0] / (1.0 + t / schedule[1]) ** schedule[2])
 
 
-@part
+@inlined
 def _encode(where: Index, x: Array, Et: Array, y: Array) -> None:
     """Step 2, ``y = E x``, four entries of the sample at a time."""
     k = y.shape[0]
@@ -66,7 +55,7 @@ def _encode(where: Index, x: Array, Et: Array, y: Array) -> None:
         t += 1
 
 
-@part
+@inlined
 def _subtract(H: Array, y: Array, some: Index, r: Array) -> None:
     """``r -= H' y``, over the entries of ``y`` that are not zero, four at a time."""
     m = r.shape[0]
@@ -90,7 +79,7 @@ def _subtract(H: Array, y: Array, some: Index, r: Array) -> None:
         t += 1
 
 
-@part
+@inlined
 def _project(H: Array, r: Array, g: Array) -> None:
     """``g = H r``, four rows at a time."""
     k, m = H.shape
@@ -115,7 +104,7 @@ def _project(H: Array, r: Array, g: Array) -> None:
         j += 1
 
 
-@part
+@inlined
 def _add_outer(H: Array, y: Array, f: Array, nonnegative: bool) -> None:
     """``H += y f'`` (step 8), then ``H = max(0, H)`` (step 11); rows that do not change are not negative."""
     zero = H.dtype.type(0.0)
@@ -132,7 +121,7 @@ def _add_outer(H: Array, y: Array, f: Array, nonnegative: bool) -> None:
                 row[i] += a * f[i]
 
 
-@part
+@inlined
 def _add_outer_at(where: Index, x: Array, step: Array, Et: Array) -> None:
     """``E += step x'`` (steps 4 and 10 together)."""
     k = step.shape[0]
@@ -143,7 +132,7 @@ def _add_outer_at(where: Index, x: Array, step: Array, Et: Array) -> None:
             row[j] += a * step[j]
 
 
-@part
+@inlined
 def _square(a: Array) -> float:
     """``|a|^2``."""
     total = a.dtype.type(0.0)
@@ -152,7 +141,7 @@ def _square(a: Array) -> float:
     return float(total)
 
 
-@part
+@inlined
 def _multipliers(
     H: Array,
     ridge: float,
@@ -205,7 +194,7 @@ def _multipliers(
             q[j] = g[j] + turn * q[j]
 
 
-@part
+@inlined
 def _update(
     where: Index,
     x: Array,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,10 +75,9 @@ class Inspection:
         """Warn of all-zero rows and columns."""
         found = []
         if self.zero_rows:
-            found.append(f"{self.zero_rows} all-zero row(s): {_listed(self.first_zero_rows, self.zero_rows)}")
+            found.append(f"{self.zero_rows} all-zero row(s): {listed(self.first_zero_rows, self.zero_rows)}")
         if self.zero_columns:
-            shown = self.zero_columns[:SHOWN]
-            found.append(f"{len(self.zero_columns)} all-zero column(s): {_listed(shown, len(self.zero_columns))}")
+            found.append(f"{len(self.zero_columns)} all-zero column(s): {listed(self.zero_columns)}")
         if found:
             follows = (
                 "their weights and entries of the components will be zero" if self.largest else "any components fit"
@@ -143,5 +143,7 @@ def _merge(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _listed(shown: tuple[int, ...], count: int) -> str:
-    return ", ".join(map(str, shown)) + (", ..." if count > len(shown) else "")
+def listed(numbers: Sequence[int], count: int | None = None) -> str:
+    """The first few numbers, and whether there are more (``count`` in all, if not all are given)."""
+    shown = numbers[:SHOWN]
+    return ", ".join(map(str, shown)) + (", ..." if (len(numbers) if count is None else count) > len(shown) else "")
