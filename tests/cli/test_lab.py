@@ -38,7 +38,8 @@ def test_run_and_show(tmp_path: Path):
     shown = invoke(
         "run", "toy", "--quick", "--seeds", "1", "--methods", "true-components,true-weights", "-o", str(tmp_path)
     )
-    assert "1 reproduced, 1 not reproduced, 1 not measured" in shown
+    assert "✓ 1 reproduced, ✗ 1 not reproduced, · 1 not measured" in shown
+    assert "because it is 2 < 3" in shown
     assert "smaller than published" in shown
     assert (tmp_path / "toy" / "quick" / "index.html").exists()
     assert not (tmp_path / "index.html").exists()

@@ -50,6 +50,14 @@ def test_what_is_printed():
     assert number.row("name")["verdict"] == "exceeded"
 
 
+def test_only_what_falls_short_is_explained():
+    short, kept = (Claim("", lambda result, v=v: v, 1.0, why=lambda result: f"of {result}") for v in (0.5, 1.0))
+    assert short.judge("this").why == "of this"
+    assert short.judge("this").row("name")["explanation"] == "of this"
+    assert kept.judge("this").why == ""
+    assert Claim("", lambda result: 0.5, 1.0, why="as it is").judge(None).why == "as it is"
+
+
 def result(rows=(), curves=()) -> Result:
     experiment = Experiment("e", "", "", "", lambda size: [], (), ())
     return Result(experiment, Table(rows), Table(curves), {})

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 
 from partwise.exceptions import InputError
-from partwise.lab import experiments, find_experiment, run_experiment
+from partwise.lab import Case, Result, experiments, find_experiment, run_experiment
+from partwise.lab.experiment import cells
 from partwise.lab.measures import MEASURES
 from partwise.lab.methods import METHODS
+from partwise.lab.page import write_summary
+from tests.lab import toys
+from tests.lab.browser import look
 
+make = partial(toys.make, 1.0)
 NAMES = [
     "and-figure1", "and-figure2-thresholds", "and-figure2-noise", "and-initialization", "and-sparsity",
     "purification-recovery", "purification-noise", "purification-ablation",
@@ -45,16 +52,46 @@ def test_definition(name: str):
         assert len(set(names)) == len(names)
 
 
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Result]:
+    """The smallest run of an experiment, made once."""
+    folder = tmp_path_factory.mktemp("tiny")
+
+    @cache
+    def run(name: str) -> Result:
+        experiment = replace(find_experiment(name), timed=False)
+        methods = experiment.methods_for("quick")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv("PARTWISE_DATA", raising=False)  # a tiny run needs no files
+            return run_experiment(experiment, folder / name, size="tiny", seeds=1, methods=methods)
+
+    return run
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_smallest_size_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("PARTWISE_DATA", raising=False)  # a tiny run needs no files
-    experiment = replace(find_experiment(name), timed=False)
-    methods = experiment.methods_for("quick")
-    result = run_experiment(experiment, tmp_path, size="tiny", seeds=1, methods=methods)
-    assert set(result.table.distinct("method")) == set(methods)
+def test_smallest_size_runs(name: str, tiny: Callable[[str], Result]):
+    result = tiny(name)
+    experiment = result.experiment
+    assert set(result.table.distinct("method")) == set(experiment.methods_for("quick"))
     assert not [row["failure"] for row in result.table if row.get("failure")]
     for measure in experiment.measures:
         assert measure in result.table.columns
-    page = (tmp_path / "index.html").read_text()
+    assert result.folder is not None
+    page = (result.folder / "index.html").read_text()
     assert page.count("<svg") >= len(experiment.figures)
     assert len(result.verdicts()) == len(experiment.claims)
+
+
+def test_pages_in_a_browser(tiny: Callable[[str], Result], tmp_path: Path):
+    results = [tiny(name) for name in NAMES]
+    write_summary([(f"{result.experiment.name}/index.html", result) for result in results], tmp_path)
+    figures = {result.folder / "index.html": len(result.experiment.figures) for result in results}
+    for seen in look([*figures, tmp_path / "index.html"], tmp_path):
+        seen.check(figures.get(seen.page, 0))
+
+
+def test_cases_that_are_evidence_run_once_by_their_methods():
+    cases = [Case("published", make), Case("otherwise", make, evidence=("true-weights",))]
+    found = [(case.name, seed, method) for case, seed, method in cells(cases, range(2), ("true-weights", "hals"))]
+    assert len(found) == 5
+    assert found[-1] == ("otherwise", 0, "true-weights")

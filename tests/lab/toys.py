@@ -40,7 +40,7 @@ TOY = Experiment(
     claims=(
         Claim("the truth is exact <i>", mean("score", method="true-components"), 1.0, "higher", 1e-9, where="Table 1"),
         Claim("nobody measured this", mean("score", method="hals"), 1.0),
-        Claim("two is three", lambda result: 2.0, 3.0, "higher", 0.5),
+        Claim("two is three", lambda result: 2.0, 3.0, "higher", 0.5, why=lambda result: "because it is 2 < 3"),
     ),
     figures=(Figure("Score", figures.against("scale", "score", across="scale", logs="")),),
 )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from partwise.lab.experiment import Size
 
 ALL = "all"
+SIGNS = {"reproduced": "✓", "exceeded": "✓✓", "not reproduced": "✗", "not measured": "·"}
 MARKS = {"reproduced": "green", "exceeded": "bold green", "not reproduced": "bold red", "not measured": "dim"}
 
 lab = typer.Typer(help="Published experiments beside the published numbers.", no_args_is_help=True)
@@ -125,11 +126,15 @@ def _summarize(done: list[Result], out: Path, size: str, *, several: bool) -> No
 
 def _print(result: Result) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("claim", "published", "ours", "deviation", "verdict"):
-        table.add_column(name, justify="right" if name in ("ours", "deviation") else "left")
+    table.add_column("", no_wrap=True)
+    table.add_column("claim", ratio=1)
+    table.add_column("published", max_width=18)
+    table.add_column("ours", justify="right", no_wrap=True)
     for verdict in result.verdicts():
-        mark = f"[{MARKS[verdict.name]}]{verdict.name}[/]"
-        table.add_row(escape(verdict.claim.text), escape(verdict.claim.stated), verdict.shown, verdict.deviation, mark)
+        text = escape(verdict.claim.text) + (f"\n[dim]{escape(verdict.why)}[/]" if verdict.why else "")
+        mark = f"[{MARKS[verdict.name]}]{SIGNS[verdict.name]}[/]"
+        asked = f"\n[dim]{escape(verdict.deviation)}[/]" if verdict.claim.says and verdict.deviation else ""
+        table.add_row(mark, text, escape(verdict.claim.stated) + asked, verdict.shown)
     output().print(table)
 
 
@@ -137,7 +142,7 @@ def _tell(result: Result) -> None:
     from collections import Counter
 
     counts = Counter(verdict.name for verdict in result.verdicts())
-    words = ", ".join(f"{counts[name]} {name}" for name in MARKS if counts[name])
+    words = ", ".join(f"{SIGNS[name]} {counts[name]} {name}" for name in MARKS if counts[name])
     size = result.manifest["size"]
     smaller = "" if size == "full" else " (smaller than published)"
     console = output()

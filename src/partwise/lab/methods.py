@@ -165,6 +165,26 @@ def online_lda(problem: Problem, seed: int, budget: float | None) -> Found:
     return Found(model.components_, curve=curve, facts={"seconds": spent, "iterations": passes, "least_error": least})
 
 
+def signed_anls(problem: Problem, seed: int, budget: float | None) -> Found:
+    """ANLS whose components may be negative: exact non-negative weights, then plain least squares, in turn."""
+    from partwise.linalg import nnls
+    from partwise.metrics import total_correlation_error
+
+    assert problem.start is not None
+    H, W = problem.start.copy(), None
+    curve: list[dict[str, float]] = []
+    limit, spent, rounds = budget if budget is not None else 10.0, 0.0, 0
+    while True:
+        if problem.truth is not None:
+            curve.append({"n_iter": rounds, "time": spent, "error": float(total_correlation_error(H, problem.truth))})
+        if spent > limit:
+            return Found(H, weights=W, curve=curve, facts={"seconds": spent, "iterations": rounds})
+        begin = time.perf_counter()
+        W = np.asarray(nnls(H, problem.X))
+        H = np.linalg.lstsq(W, problem.X)[0]
+        spent, rounds = spent + time.perf_counter() - begin, rounds + 1
+
+
 def _expected(components: np.ndarray) -> np.ndarray:
     from scipy.special import psi
 
@@ -255,6 +275,12 @@ _METHODS: tuple[Method, ...] = (
     Method("anls", "ANLS by exact block pivoting, common start", fitted("ANLS", start=True, clip=True, **LIMIT)),
     Method("mu", "multiplicative updates, compiled, common start", fitted("MU", start=True, clip=True, **LIMIT)),
     Method("hals", "accelerated HALS, compiled, common start", fitted("HALS", start=True, clip=True, **LIMIT)),
+    Method(
+        "hals-plain",
+        "HALS as it was in the paper's time: one sweep a pass, no extrapolation; compiled, common start",
+        fitted("HALS", start=True, clip=True, sweeps=1, extrapolate=False, **LIMIT),
+    ),
+    Method("anls-signed", "ANLS whose components may be negative, common start", signed_anls),
     Method(
         "online-lda",
         f"scikit-learn's online LDA, documents of {DOCUMENT_LENGTH} words, batches of {LDA_BATCH}, common start",
