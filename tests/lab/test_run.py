@@ -148,10 +148,10 @@ def test_wrong_names(tmp_path: Path):
 
 def test_components_are_kept(tmp_path: Path):
     result = run_experiment(replace(TOY, keep=True), tmp_path, seeds=1)
-    kept = result.components("scale 1", "true-components", 0)
+    kept = result.kept("scale 1", "true-components", 0)
     assert kept is not None
     assert kept.shape == (2, 5)
-    assert result.components("scale 1", "hals", 0) is None
+    assert result.kept("scale 1", "hals", 0) is None
 
 
 def test_finish_writes_from_the_journal(tmp_path: Path):

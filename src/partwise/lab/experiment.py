@@ -83,7 +83,7 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a method returns: components; weights, labels or anchors where it has its own; its way there.
+    """What a method returns: components; weights, labels, anchors or detectors where it has its own; its way there.
 
     Weights are the values of anchor features, if there are any, else those of non-negative least squares.
     """
@@ -92,6 +92,7 @@ class Found:
     weights: Any = None
     labels: np.ndarray | None = None
     anchors: np.ndarray | None = None
+    detectors: np.ndarray | None = None
     curve: Sequence[Mapping[str, float]] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -325,9 +326,9 @@ class Result:
         """One verdict for each claim."""
         return [claim.judge(self) for claim in self.experiment.claims]
 
-    def components(self, case: str, method: str, seed: int) -> np.ndarray | None:
-        """The components of a cell, where they were kept."""
-        path = self.folder / kept_as(case, method, seed) if self.folder else None
+    def kept(self, case: str, what: str, seed: int) -> np.ndarray | None:
+        """The components of a method, its detectors, or a few samples, where they were kept."""
+        path = self.folder / kept_as(case, what, seed) if self.folder else None
         return np.load(path) if path is not None and path.exists() else None
 
     def curve(self, column: str, **equal: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -336,9 +337,17 @@ class Result:
         return rows.values("time"), rows.values(column)
 
 
-def kept_as(case: str, method: str, seed: int) -> Path:
+SAMPLES = "samples"  # kept beside what the methods found
+
+
+def detectors_of(method: str) -> str:
+    """The name under which the detectors of a method are kept."""
+    return f"{method} detectors"
+
+
+def kept_as(case: str, what: str, seed: int) -> Path:
     """Where the components of a cell are, in the folder of its result."""
-    plain = re.sub(r"[^A-Za-z0-9.=-]+", "-", f"{case}--{method}--{seed}")
+    plain = re.sub(r"[^A-Za-z0-9.=-]+", "-", f"{case}--{what}--{seed}")
     return Path("components") / f"{plain}.npy"
 
 

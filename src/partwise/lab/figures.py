@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partwise.lab.experiment import Result
+from partwise.lab.experiment import SAMPLES, Result, detectors_of
 from partwise.lab.measures import MEASURES
 from partwise.plots.style import BAD, FAINT, GOOD, INK, LINE, canvas
 
@@ -143,24 +143,46 @@ def bars(y: str, published: Mapping[str, Mapping[str, float]] | None = None) -> 
     return draw
 
 
-def pictures(count: int = 25) -> Draw:
-    """A panel a case and method: the components that were kept, as images."""
+def pictures(count: int = 25, exponent: float = 1.0) -> Draw:
+    """A panel a case and method: the components that were kept, as images; before them, some samples."""
 
     def draw(result: Result) -> dict[str, Any]:
         from partwise.plots import feature_grid
 
-        panels = {}
-        for case in result.table.distinct("case"):
-            for method in methods(result):
-                kept = result.components(case, method, 0)
-                row = result.table.where(case=case, method=method, seed=0)
-                shape = [int(side) for side in str(row[0].get("image", "")).split("x") if side] if len(row) else []
-                if kept is not None and len(shape) == 2:
-                    grid = feature_grid(np.abs(kept[:count]), (shape[0], shape[1]), exponent=1.0, columns=5)
-                    panels[f"{case}, {method}"] = grid
-        return panels
+        return {
+            f"{case}, {what}": feature_grid(np.abs(rows[:count]), shape, exponent=exponent, columns=_columns(count))
+            for case, what, rows, shape in _kept(result, [SAMPLES, *methods(result)])
+        }
 
     return draw
+
+
+def receptive_fields(count: int = 25) -> Draw:
+    """A panel a case and method: the detectors that were kept, as images, red where positive and blue where not."""
+
+    def draw(result: Result) -> dict[str, Any]:
+        from partwise.plots import detector_grid
+
+        return {
+            f"{case}, {what}": detector_grid(rows[:count], shape, columns=_columns(count))
+            for case, what, rows, shape in _kept(result, [detectors_of(method) for method in methods(result)])
+        }
+
+    return draw
+
+
+def _columns(count: int) -> int:
+    return 5 if count <= 25 else 10
+
+
+def _kept(result: Result, names: list[str]) -> Iterator[tuple[str, str, np.ndarray, tuple[int, int]]]:
+    for case in result.table.distinct("case"):
+        image = next((str(row["image"]) for row in result.table.where(case=case, seed=0) if row.get("image")), "")
+        for what in names:
+            rows = result.kept(case, what, 0)
+            if rows is not None and image:
+                high, wide = map(int, image.split("x"))
+                yield case, what, rows, (high, wide)
 
 
 def heat(y: str) -> Draw:

@@ -170,6 +170,11 @@ def pair_error(problem: Problem, found: Found) -> float:
     return float(np.linalg.norm(pairs / len(W) - expected, 2) / np.linalg.norm(expected, 2))
 
 
+def amplification(problem: Problem, found: Found) -> float:
+    """By how much bounded noise can move the decoded weights: the infinity norm of the inverse, where there is one."""
+    return float(found.facts.get("amplification", np.nan))
+
+
 _MEASURES: tuple[Measure, ...] = (
     Measure("error", "total correlation error", "lower", correlation_error, ".2e"),
     Measure("relative", "total correlation error / size of the components", "lower", relative_correlation_error, ".1e"),
@@ -189,6 +194,7 @@ _MEASURES: tuple[Measure, ...] = (
     Measure("least", "least entry of the components", "higher", least_entry, ".2g"),
     Measure("rise", "largest relative rise of the objective", "lower", objective_rise, ".1e"),
     Measure("zeros", "share of (nearly) zero entries of the components", "higher", zeros, ".2f"),
+    Measure("amplification", "largest movement of decoded weights / noise", "lower", amplification, ".3g"),
     Measure("pairs", "relative error of the co-occurrence", "lower", pair_error, ".3g"),
     Measure("topic_l1", "mean l1 error of the topics", "lower", topic_l1, ".3f"),
 )

@@ -79,6 +79,7 @@ def fitted(
             weights=W if weights else None,
             labels=np.asarray(model.labels_) if labels else None,
             anchors=np.asarray(model.anchors_) if anchored else None,
+            detectors=getattr(model, "detectors_", None),
             curve=_curve(model),
             facts=_facts(model, seconds) | ({"bimodal": _bimodal(model, X)} if codes else {}),
         )
@@ -117,6 +118,8 @@ def _facts(model: Any, seconds: float) -> dict[str, Any]:
         facts["iterations"] = int(model.n_iter_)
     if hasattr(model, "stop_reason_"):
         facts["reason"] = str(model.stop_reason_)
+    if hasattr(model, "inverse_norm_"):
+        facts["amplification"] = float(model.inverse_norm_)
     if "error" in history:
         facts["least_error"] = float(np.min(history["error"]))
     return facts
@@ -364,7 +367,17 @@ _METHODS: tuple[Method, ...] = (
         "conservative learning, w = 0.01, relaxed over time, ten passes",
         fitted("ConservativeNMF", w=1e-2, relaxation=(1.0, 5000.0), max_passes=10),
     ),
-    Method("conservative-w1", "the document's rule, w = 1", fitted("ConservativeNMF", w=1.0, max_passes=400)),
+    Method(
+        "conservative-unit", "the same with w = 1, ten passes", fitted("ConservativeNMF", **(CONSERVATIVE | {"w": 1.0}))
+    ),
+    *(
+        Method(
+            f"conservative-w{w:g}",
+            f"the document's rule, w = {w:g}, at most 300 passes",
+            fitted("ConservativeNMF", w=w, max_passes=300),
+        )
+        for w in (1.0, 0.01, 100.0)
+    ),
     Method(
         "conservative-cg",
         "w = 0.3 and five conjugate gradient steps a sample instead of one",

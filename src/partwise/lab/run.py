@@ -19,7 +19,18 @@ from typing import Any
 import numpy as np
 
 from partwise.exceptions import DataNotFoundError, InputError
-from partwise.lab.experiment import Case, Experiment, Found, Problem, Result, Size, cells, kept_as
+from partwise.lab.experiment import (
+    SAMPLES,
+    Case,
+    Experiment,
+    Found,
+    Problem,
+    Result,
+    Size,
+    cells,
+    detectors_of,
+    kept_as,
+)
 from partwise.lab.measures import MEASURES
 from partwise.lab.methods import METHODS
 from partwise.lab.table import Table, write_bytes
@@ -28,6 +39,7 @@ JOURNAL, MANIFEST = "cells.jsonl", "manifest.json"
 PACKAGES = ("partwise", "numpy", "scipy", "scikit-learn", "numba", "matplotlib", "polars")
 THREAD_SETTINGS = ("PARTWISE_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LONGEST_CURVE = 400
+SHOWN = 10  # samples that are kept for a picture
 WARM_UP = 0.03  # seconds after which a method that can be stopped is stopped
 
 Watch = Callable[[int, int, str], None]  # cells done, all cells, what is next
@@ -255,14 +267,18 @@ def _cell(
     if problem.image_shape is not None:
         row["image"] = "{}x{}".format(*problem.image_shape)
     if session.experiment.keep:
-        _keep(found.components, session.journal.path.parent / kept_as(case.name, name, seed))
+        kept = {name: found.components, detectors_of(name): found.detectors, SAMPLES: problem.X[:SHOWN]}
+        for what, rows in kept.items():
+            _keep(rows, session.journal.path.parent / kept_as(case.name, what, seed))
     return row, _thinned(found.curve)
 
 
-def _keep(components: np.ndarray, path: Path) -> None:
+def _keep(rows: np.ndarray | None, path: Path) -> None:
+    if rows is None:
+        return
     path.parent.mkdir(exist_ok=True)
     data = io.BytesIO()
-    np.save(data, np.asarray(components, np.float32))
+    np.save(data, np.asarray(rows, np.float32))
     write_bytes(path, data.getvalue())
 
 
