@@ -315,6 +315,21 @@ def _rise(method: str) -> Callable[[Result], float]:
     return value
 
 
+def _late_change(method: str) -> Callable[[Result], float]:
+    """Largest change of the error over the last third of a run, in decades: the paper's axis is logarithmic."""
+
+    def value(result: Result) -> float:
+        changes = []
+        for case in result.curves.distinct("case"):
+            for seed in result.curves.distinct("seed"):
+                _, error = result.curve("error", case=case, method=method, seed=seed)
+                if len(error):
+                    changes.append(np.max(np.abs(np.log10(error[2 * len(error) // 3 :] / error[-1]))))
+        return float(max(changes, default=np.nan))
+
+    return value
+
+
 def _over_oracle(method: str) -> Callable[[Result], float]:
     def value(result: Result) -> float:
         errors = [
@@ -358,14 +373,22 @@ NOISE = Experiment(
             ours=True,
         ),
         Claim(
-            "the error drops, then stabilizes (error after 150 stages / least on the way, worst)",
-            _rise("and-published-100"),
-            1.5,
+            "the error stabilizes (largest change over the last third of 150 stages, in decades)",
+            _late_change("and-published-100"),
+            0.1,
             "lower",
             where="Section 7.3",
-            says="stabilizes",
+            says="stabilizes around a constant",
         ),
-        Claim("the same for ours, with a noise floor", _rise("and"), 1.5, "lower", says="stabilizes", ours=True),
+        Claim(
+            "but above its least: thresholds below the noise do harm (final error / least on the way, worst)",
+            _rise("and-published-100"),
+            1.5,
+            "higher",
+            says="not mentioned",
+            ours=True,
+        ),
+        Claim("which a floor under the thresholds prevents", _rise("and"), 1.5, "lower", says="not tried", ours=True),
         Claim(
             "ours from a cold start: error / that of least squares on the true weights, worst level",
             _over_oracle("and"),

@@ -38,7 +38,9 @@ def way(x: str = "time", y: str = "error", *, across: str = "seconds", log: bool
                     if not len(one):
                         continue
                     place, value = one.values(x), one.values(y)
-                    known = np.isfinite(value)
+                    known = np.isfinite(place) & np.isfinite(value)
+                    if not known.any():
+                        continue
                     name = method if seed == 0 else None
                     axes.plot(
                         place[known],
@@ -263,8 +265,10 @@ def chart(
 
 def legend(axes: Axes) -> None:
     """Names of the lines, without a box; and labels on a logarithmic axis at decades alone, where there are two."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import EngFormatter, FuncFormatter, NullFormatter
 
+    if axes.get_xscale() == "linear" and axes.get_xlim()[1] >= 1e4:
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 200k
     for axis, ends in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
         if axis.get_scale() == "log":
             decades = np.floor(np.log10(ends[1])) - np.ceil(np.log10(ends[0])) + 1

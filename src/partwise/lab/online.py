@@ -79,9 +79,7 @@ SYNTHETIC = Experiment(
         ),
     ),
     figures=(
-        Figure(
-            "Average error against samples (HALS: objective)", figures.way("samples", "objective", across="samples")
-        ),
+        Figure("Average error against samples", figures.way("samples", "objective", across="samples")),
         Figure("The generating images, ten samples, and the features found", figures.pictures(64)),
     ),
 )

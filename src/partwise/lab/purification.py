@@ -231,7 +231,7 @@ def _hardly_shows(parts: str) -> Callable[[Result], str]:
 
         noisy = f"{parts} parts, adversarial"
         return (
-            "At the theorem's level both inverses decode right, behind the threshold, and the error is mostly that of a "
+            "At the theorem's level both inverses decode right, behind the threshold; the error is mostly that of a "
             f"finite sample: {error(f'{parts} parts', 'purification-published'):.3f} without noise, "
             f"{error(noisy, 'purification-published'):.3f} with it, {error(noisy, 'purification-pinv'):.3f} with the "
             f"pseudo-inverse; least squares on the true weights has {error(noisy, 'true-weights'):.3f}."
