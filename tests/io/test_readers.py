@@ -265,6 +265,13 @@ def test_h5ad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     table = pw.read(path)
     np.testing.assert_array_equal(values(table), X)
     assert (table.feature_names, table.sample_names) == (COLUMNS, ROWS)
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(ReaderError, match=r"a.h5ad: not a readable .h5ad file \("):
+        pw.read(path)
+    # the HDF5 library can loop on a damaged file
+    monkeypatch.setattr("partwise.io.h5ad.LEAST_SECONDS", 0.01)
+    with pytest.raises(ReaderError, match="nothing after 0 s"):
+        pw.read(path)
 
 
 def test_a_source_has_the_names_and_any_estimator_takes_it(tmp_path: Path):

@@ -11,6 +11,7 @@ from typing import Any
 from partwise.exceptions import InputError
 from partwise.io.delimited import looks_like_table, read_delimited
 from partwise.io.guard import fail, first_bytes, is_gzip
+from partwise.io.h5ad import read_h5ad
 from partwise.io.images import SUFFIXES as PICTURES
 from partwise.io.images import image_files, is_idx, read_idx_images, read_image_folder
 from partwise.io.matlab import is_matlab, read_matlab
@@ -19,7 +20,7 @@ from partwise.io.names import DUPLICATES
 from partwise.io.numpy_files import read_npy, read_npz
 from partwise.io.parquet import MAGIC as PARQUET
 from partwise.io.parquet import read_parquet
-from partwise.io.single_cell import MATRIX, find_file, read_10x, read_h5ad
+from partwise.io.single_cell import MATRIX, find_file, read_10x
 from partwise.io.summary import summarize
 from partwise.io.table import LARGE, Table
 from partwise.io.texts import read_text_folder, text_files

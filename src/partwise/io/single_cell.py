@@ -1,19 +1,12 @@
-"""Counts of single cells: folders of 10x Genomics' Cell Ranger, and AnnData's ``.h5ad``."""
+"""Counts of single cells: folders of 10x Genomics' Cell Ranger."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
-from partwise.exceptions import MissingDependencyError
 from partwise.io.guard import fail, first_bytes, reading
 from partwise.io.matrix_market import read_matrix_market, read_names
-from partwise.io.names import unique_names
 from partwise.io.table import LARGE, Table
-from partwise.sources.blocks import is_sparse
 
 MATRIX = ("matrix.mtx", "matrix.mtx.gz")
 FEATURES = ("features.tsv", "features.tsv.gz", "genes.tsv", "genes.tsv.gz")
@@ -60,34 +53,3 @@ def read_10x(path: Path, *, in_memory: int = LARGE, duplicates: str = "number") 
 def features_line(path: Path) -> bytes:
     """The first line of a list of names."""
     return first_bytes(path, 4096).split(b"\n")[0]
-
-
-def read_h5ad(path: Path, *, duplicates: str = "error") -> Table:
-    """Read the matrix ``X`` of an ``.h5ad`` file; needs anndata.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    duplicates : {"error", "number"}, default="error"
-        What to do with a name that was there before.
-
-    Returns
-    -------
-    Table
-        Observations as rows, with the names of both.
-    """
-    try:
-        import anndata
-    except ImportError as error:
-        raise MissingDependencyError(f"{path}: reading .h5ad needs anndata: pip install anndata") from error
-    with reading(path, ".h5ad file"):
-        data = anndata.read_h5ad(path)
-        X: Any = sp.csr_array(data.X) if is_sparse(data.X) else np.asarray(data.X)
-        if X.ndim != 2 or X.dtype.kind not in "fiub":
-            raise fail(path, f"its X has type {X.dtype} and shape {X.shape}")
-        if is_sparse(X):
-            X.check_format(full_check=True)
-        genes = unique_names(path, [str(name) for name in data.var_names], "column", duplicates, lambda _: None)
-        cells = unique_names(path, [str(name) for name in data.obs_names], "row", duplicates, lambda _: None)
-    return Table(X, genes, cells, origin=str(path), format="h5ad")

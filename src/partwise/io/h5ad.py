@@ -1,0 +1,122 @@
+"""AnnData's ``.h5ad``, read in a process of its own: the HDF5 library can loop or crash on a damaged file.
+
+The child writes what it found as plain NumPy files into a folder, from which the parent takes it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from partwise.exceptions import MissingDependencyError
+from partwise.io.guard import fail, reading, size_text
+from partwise.io.names import unique_names
+from partwise.io.table import Table
+from partwise.sources.blocks import is_sparse
+
+LEAST_SECONDS, LEAST_SPEED = 20.0, 2e6  # a child starts in seconds; bytes a second that any disk gives
+LEAST_MEMORY, LARGEST_GROWTH = 4 << 30, 100  # address space, and how much compressed numbers may grow
+PARTS = ("data", "indices", "indptr")
+
+
+def read_h5ad(path: Path, *, duplicates: str = "error") -> Table:
+    """Read the matrix ``X`` of an ``.h5ad`` file; needs anndata.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    duplicates : {"error", "number"}, default="error"
+        What to do with a name that was there before.
+
+    Returns
+    -------
+    Table
+        Observations as rows, with the names of both.
+    """
+    if find_spec("anndata") is None:
+        raise MissingDependencyError(f"{path}: reading .h5ad needs anndata: pip install anndata")
+    with tempfile.TemporaryDirectory(prefix="partwise-") as folder:
+        _convert(path, Path(folder))
+        with reading(path, ".h5ad file"):
+            names = json.loads((Path(folder) / "names.json").read_text())
+            parts = {file.stem: np.load(file, allow_pickle=False) for file in Path(folder).glob("*.npy")}
+            X = sp.csr_array(tuple(parts[name] for name in PARTS), shape=names["shape"]) if "data" in parts else None
+    X = parts["X"] if X is None else X
+    genes = unique_names(path, names["columns"], "column", duplicates, lambda _: None)
+    cells = unique_names(path, names["rows"], "row", duplicates, lambda _: None)
+    return Table(X, genes, cells, origin=str(path), format="h5ad")
+
+
+def _convert(path: Path, folder: Path) -> None:
+    """Run the child, with a limit of time; whatever ends it, the error is ours."""
+    seconds = LEAST_SECONDS + path.stat().st_size / LEAST_SPEED
+    command = [sys.executable, "-m", "partwise.io.h5ad", str(path.resolve()), str(folder)]
+    try:
+        child = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise fail(path, f"not a readable .h5ad file (nothing after {seconds:.0f} s)") from error
+    if child.returncode == 0:
+        return
+    last = child.stderr.strip().splitlines()[-1:] or [f"the HDF5 library ended with code {child.returncode}"]
+    raise fail(path, f"not a readable .h5ad file ({last[0][:200]})")
+
+
+def main(path: str, folder: str) -> None:
+    """The child: numbers and names as files; anything that goes wrong is one line on standard error."""
+    import warnings
+
+    import anndata
+
+    _limit_memory(Path(path).stat().st_size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        data = anndata.read_h5ad(path)
+    X: Any = sp.csr_array(data.X) if is_sparse(data.X) else np.asarray(data.X)
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise ValueError(f"its X has type {X.dtype} and shape {X.shape}")
+    place = Path(folder)
+    if is_sparse(X):
+        X.check_format(full_check=True)
+        for name in PARTS:
+            np.save(place / f"{name}.npy", getattr(X, name), allow_pickle=False)
+    else:
+        np.save(place / "X.npy", X, allow_pickle=False)
+    names = {"rows": list(map(str, data.obs_names)), "columns": list(map(str, data.var_names)), "shape": X.shape}
+    (place / "names.json").write_text(json.dumps(names))
+
+
+def _limit_memory(size: int) -> None:
+    """A small file that declares a huge matrix gets no memory for it, where the system has such limits."""
+    try:
+        import resource
+    except ImportError:
+        return
+    limit = LEAST_MEMORY + LARGEST_GROWTH * size
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except MemoryError:
+        sys.exit(f"it declares more numbers than its {size_text(Path(sys.argv[1]).stat().st_size)} can mean")
+    except Exception as error:
+        sys.exit(f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}")
