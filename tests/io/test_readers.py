@@ -266,11 +266,11 @@ def test_h5ad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     np.testing.assert_array_equal(values(table), X)
     assert (table.feature_names, table.sample_names) == (COLUMNS, ROWS)
     path.write_bytes(path.read_bytes()[:2000])
-    with pytest.raises(ReaderError, match=r"a.h5ad: not a readable .h5ad file \("):
+    with pytest.raises(pw.exceptions.ReaderError, match=r"a.h5ad: not a readable .h5ad file \("):
         pw.read(path)
     # the HDF5 library can loop on a damaged file
     monkeypatch.setattr("partwise.io.h5ad.LEAST_SECONDS", 0.01)
-    with pytest.raises(ReaderError, match="nothing after 0 s"):
+    with pytest.raises(pw.exceptions.ReaderError, match="nothing after 0 s"):
         pw.read(path)
 
 
