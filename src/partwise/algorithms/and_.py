@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from partwise.algorithms.gradient import half_squared_residual
 from partwise.algorithms.loop import Progress, Stages, Unsettled
 from partwise.algorithms.schedule import Adaptive, Look, look, relative_weights
 from partwise.algorithms.signal import Signal
@@ -39,9 +38,7 @@ RIDGE = 1e-14
 SINGULAR = 1e12
 
 
-def recover(
-    source: RowSource, signal: Signal, T: Array, *, records: bool = False, squared_norm: float, floor: float, tol: float
-) -> Stages:
+def recover(source: RowSource, signal: Signal, T: Array, *, records: bool = False, floor: float, tol: float) -> Stages:
     """AND with facets, then the components by least squares if there is noise.
 
     Parameters
@@ -54,8 +51,6 @@ def recover(
         The start, in those coordinates.
     records : bool, default=False
         Whether the start consists of samples: if their cone then holds all other samples, there is no smaller one.
-    squared_norm : float
-        Squared norm of the data.
     floor : float
         Thresholds stay above this many standard deviations of the noise in the decoded weights.
     tol : float
@@ -64,13 +59,14 @@ def recover(
     Yields
     ------
     Progress
-        The start, then every stage; ``kkt`` is the change.
+        The start, then every stage; ``kkt`` is the change, ``objective`` half the sum of the squares of the weights
+        below their thresholds, relative to the size of their sample, which a stage makes least.
     """
     reason, decoder, last = yield from facet_stages(signal, T, records=records, floor=floor, tol=tol)
     if decoder is not None and not signal.noiseless:
-        H, objective = _refit(source, signal, decoder, squared_norm)
+        H = _refit(source, signal, decoder)
         change = float(np.abs(H - last.components).max() / np.abs(H).max())
-        yield Progress(H, objective, change, details=last.details, certified=False)
+        yield replace(last, components=H, kkt=change)  # the same decoder, so the same objective
     return reason
 
 
@@ -157,8 +153,8 @@ def _look(signal: Signal, T: Array) -> tuple[Array, Array, Look, Array]:
     return P / seen.unit, T * seen.unit[:, None], seen, seen.level(least) / seen.unit
 
 
-def _refit(source: RowSource, signal: Signal, decoder: Decoder, squared_norm: float) -> tuple[Array, float]:
-    """Components by least squares on the decoded weights and the data itself, and half the squared residual."""
+def _refit(source: RowSource, signal: Signal, decoder: Decoder) -> Array:
+    """Components by least squares on the decoded weights and the data itself."""
     fn = partial(_refit_block, decoder=decoder.cast(source.dtype, signal.basis))
     G, B = source.reduce(fn, signal.inverse_size, signal.row_noise, combine=accumulate)
     G, B = G.astype(np.float64), B.astype(np.float64)
@@ -166,7 +162,7 @@ def _refit(source: RowSource, signal: Signal, decoder: Decoder, squared_norm: fl
     G[unused, unused] = 1.0
     H = np.linalg.lstsq(G, B.T, rcond=None)[0]
     H[unused] = (np.linalg.inv(decoder.P) @ signal.basis)[unused]
-    return _sized(signal, H), half_squared_residual(H, G, B.T, squared_norm)
+    return _sized(signal, H)
 
 
 def _fit_decoders(signal: Signal, decoder: Decoder) -> tuple[Array, float, float, Array]:

@@ -97,9 +97,10 @@ class AND(Iterative):
     reconstruction_error_ : float
         ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
-        One row a stage: time, objective, change of the components (``kkt``), threshold, its floor, mean number of
-        active weights; if a truth was given the error and the quantities of the proofs
-        (:class:`partwise.metrics.RecoveryMeasures`).
+        One row a stage: time, objective (half the sum of the squares of the weights below their thresholds, which a
+        stage makes least; with published thresholds, in batches and in the finish of `nonnegative` half the squared
+        residual), change of the components (``kkt``), threshold, its floor, mean number of active weights; if a truth
+        was given the error and the quantities of the proofs (:class:`partwise.metrics.RecoveryMeasures`).
     n_iter_ : int
         Stages done.
     converged_ : bool
@@ -306,8 +307,7 @@ class AND(Iterative):
         else:
             H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
             T = _independent(H0 @ signal.basis.T, signal.rank)
-        squared = seen.squared_norm
-        return recover(source, signal, T, records=pure, squared_norm=squared, floor=self.floor, tol=self.tol)
+        return recover(source, signal, T, records=pure, floor=self.floor, tol=self.tol)
 
     def _paper(self, source: RowSource, signal: Signal, k: int, seen: Inspection, rng: np.random.Generator) -> Stages:
         return gradient_stages(
