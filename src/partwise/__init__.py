@@ -33,6 +33,7 @@ _HOME = {
     "open_source": "partwise.io",
     "read": "partwise.io",
     "save": "partwise.estimators.saving",
+    "write_report": "partwise.report",
 }
 _MODULES = (
     "algorithms",
@@ -43,6 +44,7 @@ _MODULES = (
     "linalg",
     "metrics",
     "plots",
+    "report",
     "sources",
     "starts",
 )
@@ -71,6 +73,7 @@ __all__ = [
     "open_source",
     "read",
     "save",
+    "write_report",
     *_MODULES,
 ]
 
@@ -96,6 +99,7 @@ if TYPE_CHECKING:
     from partwise.estimators.saving import load, save
     from partwise.io import open_source, read
     from partwise.linalg import left_inverse, nnls
+    from partwise.report import write_report
 
 
 def __getattr__(name: str) -> Any:

@@ -35,17 +35,29 @@ def test_demo(tmp_path: Path):
     folder = tmp_path / "a" / "b"
     result = CliRunner().invoke(app, [*SMALL, "-o", str(folder)], env={"COLUMNS": "100"})
     assert result.exit_code == 0, result.output
-    assert [path.name for path in folder.iterdir()] == ["digits.png"]
+    assert sorted(path.name for path in folder.iterdir()) == ["digits.png", "report.html"]
     width, height = png_size(folder / "digits.png")
     assert width > 600
     assert height > 200
-    assert str(folder / "digits.png") in result.output.replace("\n", "")
+    for name in ("digits.png", "report.html"):
+        assert str(folder / name) in result.output.replace("\n", "")
     ours, theirs = cells(result.output, "digits recovered")
     assert ours == "8 of 8"
     assert re.fullmatch(r"\d of 8", theirs)
     for name in ("mean cosine", "total correlation error", "relative error"):
         assert all(np.isfinite(float(cell)) for cell in cells(result.output, name))
     assert all(cell.endswith(" s") for cell in cells(result.output, "time"))
+    report = (folder / "report.html").read_text(encoding="utf-8")
+    assert report.count('<img class="part"') == 8
+    assert "8 of 8 by partwise HALS, mean cosine" in report  # what was found, held against the truth
+    assert f"{theirs} by scikit-learn NMF" in report
+    assert "<code>partwise demo --samples 300 --parts 8 --per-sample 2 --seed 3</code>" in report
+
+
+def test_unwritable_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(demo, "REPORT", "missing/report.html")
+    assert run([*SMALL, "-o", str(tmp_path)]) == 1
+    assert "cannot write" in capsys.readouterr().err
 
 
 def test_table_tells_what_was_measured():
@@ -67,13 +79,6 @@ def test_table_tells_what_was_measured():
 def test_version(capsys: pytest.CaptureFixture[str]):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"partwise {pw.__version__}\n"
-
-
-def test_methods(capsys: pytest.CaptureFixture[str]):
-    assert run(["methods"]) == 0
-    out = capsys.readouterr().out
-    names = [line.split()[0] for line in out.splitlines() if line[:1].strip()]
-    assert names == list(pw.estimators.__all__)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["methods", "-h"]])

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 RECOVERED = 0.99  # cosine above which a digit counts as found
 SKLEARN_ITERATIONS = 500  # scikit-learn's default is 200
 PICTURE = "digits.png"
+REPORT = "report.html"
 
 
 def demo(
     output_folder: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the picture; made if needed.")
+        Path, typer.Option("--output", "-o", help="Folder for picture and report; made if needed.")
     ] = Path("partwise-demo"),
     samples: Annotated[int, typer.Option(min=2, help="Number of mixtures.")] = 5000,
     parts: Annotated[int, typer.Option(min=2, help="Number of digit images that are mixed.")] = 30,
@@ -37,7 +38,8 @@ def demo(
     """Recover digits from mixtures of them, beside scikit-learn's NMF.
 
     Images of handwritten digits, which scikit-learn brings along, are mixed with random weights. From the
-    mixtures alone both libraries look for the digits; what they find is held against the true ones.
+    mixtures alone both libraries look for the digits; what they find is held against the true ones. A picture
+    shows both, and a report (HTML) all that partwise found.
     """
     console = output()
     _check(samples, parts, per_sample)
@@ -55,8 +57,12 @@ def demo(
     path = folder / PICTURE
     figure = _figure(mixture, outcomes, f"{parts} digits, {per_sample} in each of {samples:,} mixtures")
     write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=150, metadata={"Software": None}))
-    console.print("\nPicture: ", end="")
-    console.print(str(path), style="bold", markup=False, soft_wrap=True)
+    command = f"partwise demo --samples {samples} --parts {parts} --per-sample {per_sample} --seed {seed}"
+    report = _report(folder / REPORT, mixture, outcomes, per_sample, command)
+    console.print()
+    for name, file in (("Picture: ", path), ("Report:  ", report)):
+        console.print(name, end="")
+        console.print(str(file), style="bold", markup=False, soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ class Outcome:
     """What one library found, how good it is, and what it took."""
 
     name: str
-    components: Any
+    model: Any
     match: Match
     correlation_error: float
     relative_error: float
@@ -87,7 +93,7 @@ class Outcome:
         H = model.components_
         return cls(
             name,
-            H,
+            model,
             metrics.match_components(H, mixture.components),
             metrics.total_correlation_error(H, mixture.components),
             float(metrics.relative_error(mixture.X, np.asarray(linalg.nnls(H, mixture.X)), H)),
@@ -218,7 +224,31 @@ def _table(outcomes: list[Outcome]) -> Table:
 def _figure(mixture: Mixture, outcomes: list[Outcome], title: str) -> Any:
     from partwise.plots import Recovery, recovery_grid
 
-    found = [Recovery(o.name, o.match.aligned(o.components), o.match.cosines) for o in outcomes]
+    found = [Recovery(o.name, o.match.aligned(o.model.components_), o.match.cosines) for o in outcomes]
     shape = mixture.image_shape
     assert shape is not None
     return recovery_grid(mixture.components, found, shape, threshold=RECOVERED, title=title, unit="digits")
+
+
+def _report(path: Path, mixture: Mixture, outcomes: list[Outcome], per_sample: int, command: str) -> Path:
+    from partwise.report import write_report
+
+    n, parts = mixture.weights.shape
+    ours = outcomes[0]
+    found = [f"{o.recovered} of {parts} by {o.name}, mean cosine {o.match.cosines.mean():.4f}" for o in outcomes]
+    about = {
+        "Data": f"{n:,} mixtures of {parts} images of digits, {per_sample} in each",
+        "Truth": "The digits are known; recovered (cosine above {}) are\n{}".format(RECOVERED, "\n".join(found)),
+    }
+    try:
+        return write_report(
+            path,
+            ours.model,
+            mixture.X,
+            image_shape=mixture.image_shape,
+            title=f"{parts} digits, found in mixtures of them",
+            about=about,
+            command=command,
+        )
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {error.strerror or error}") from error

@@ -96,6 +96,19 @@ def _best_elsewhere(result: Result) -> float:
     return float(sum(ahead)) if len(table) else float("nan")
 
 
+def _better_lp(name: str) -> Callable[[Result], str]:
+    def why(result: Result) -> str:
+        lp, spa = (result.table.mean("score", case=name, method=method) for method in ("gillis-lp", "spa"))
+        theirs = PUBLISHED2["gillis-lp"][name], PUBLISHED2["spa"][name]
+        return (
+            "The linear program is told a level of noise, which the paper does not give; ours is estimated from the "
+            f"data. With it the LP is as good as SPA on the same data, {lp:.3f} and {spa:.3f}; in the paper it is "
+            f"{theirs[0]:.3f} and {theirs[1]:.3f}."
+        )
+
+    return why
+
+
 TABLE2_EXPERIMENT = Experiment(
     name="tsvdnmf-table2",
     title="Table 2: recovery of the factorization under heavy noise",
@@ -131,6 +144,7 @@ TABLE2_EXPERIMENT = Experiment(
                 TABLE2_TOLERANCE,
                 where="Table 2",
                 style=".3f",
+                why=_better_lp(name) if method == "gillis-lp" else "",
             )
             for method, numbers in PUBLISHED2.items()
             for name, number in numbers.items()

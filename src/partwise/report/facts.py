@@ -1,0 +1,248 @@
+"""What the report tells, as small arrays: no formatting here, and no data there."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.report.rows import Rows, Selected, pass_over
+from partwise.sources import RowSource, blocks
+
+Array = npt.NDArray[Any]
+
+TOP = 10  # features of a part
+EACH_SIGN = 3  # of them that are positive, and that are negative, if there are so many
+MAP_ROWS = 360
+REDUNDANT = 0.95  # cosine between two parts that say nearly the same
+CURVE_POINTS = 300
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a fit went; what the estimator does not tell is None."""
+
+    n_iter: int | None
+    seconds: float | None
+    converged: bool | None
+    reason: str | None
+    wanted: bool  # whether convergence was asked for
+    residual: float | None
+    residual_name: str
+    curves: tuple[tuple[str, Array, Array], ...]  # name, iterations, positive values
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The numbers of a report; parts are ordered by their share, and all arrays with them.
+
+    Attributes
+    ----------
+    method, settings : str
+        Name of the estimator, and the call that makes one with the same parameters.
+    about_method : str
+        A line about it.
+    shape : tuple of int
+        Number of samples and of features.
+    order : ndarray of shape (n_components,)
+        Which row of ``components_`` each part is.
+    components : ndarray of shape (n_components, n_features)
+        The components in this order.
+    shares, dominant : ndarray of shape (n_components,)
+        Share of each part in the mass of the model, and number of samples in which it has most mass.
+    dead : ndarray of bool
+        Parts that are zero or that no sample uses.
+    top : ndarray of shape (n_components, n_top)
+        Features of largest magnitude, the largest first; see :func:`top_features` for parts with signs.
+    similarity : ndarray of shape (n_components, n_components)
+        Cosines; 0 for a part that is zero.
+    redundant : list of (int, int)
+        Pairs of parts with a cosine above 0.95, the most similar first.
+    unexplained : float
+        Squared norm of the residual relative to that of the data.
+    rows : Rows
+        What is known about the samples; here the parts have the estimator's order.
+    best : tuple of Selected
+        The samples that show each part best.
+    weights_map : ndarray of shape (at most 360, n_components)
+        Shares of the parts in samples, ordered by their dominant part; means of neighbours where they are many.
+    course : Course
+        How the fit went.
+    """
+
+    method: str
+    settings: str
+    about_method: str
+    shape: tuple[int, int]
+    order: Array
+    components: Array
+    shares: Array
+    dominant: Array
+    dead: npt.NDArray[np.bool_]
+    top: Array
+    similarity: Array
+    redundant: list[tuple[int, int]]
+    unexplained: float
+    rows: Rows
+    best: tuple[Selected, ...]
+    weights_map: Array
+    course: Course
+
+    @property
+    def signed(self) -> bool:
+        """Whether components have negative entries."""
+        return bool((self.components < 0.0).any())
+
+    @property
+    def relative_error(self) -> float:
+        """Norm of the residual relative to that of the data."""
+        return float(np.sqrt(self.unexplained))
+
+
+def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
+    """Everything a report tells, in one pass over the data.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    source : RowSource
+        The data.
+    weights : array of shape (n_samples, n_components), optional
+        Weights of the samples; by default computed block by block.
+
+    Returns
+    -------
+    Facts
+        The numbers.
+    """
+    rows = pass_over(source, model, weights)
+    H = np.asarray(model.components_, np.float64)
+    order = np.argsort(-rows.mass, kind="stable")
+    H, mass = H[order], rows.mass[order]
+    similarity = cosines(H)
+    return Facts(
+        method=type(model).__name__,
+        settings=settings(model),
+        about_method=(inspect.getdoc(type(model)) or "").partition("\n")[0],
+        shape=source.shape,
+        order=order,
+        components=H,
+        shares=mass / (mass.sum() or 1.0),
+        dominant=rows.dominant[order],
+        dead=mass == 0.0,
+        top=top_features(H),
+        similarity=similarity,
+        redundant=similar_pairs(similarity, REDUNDANT),
+        unexplained=rows.left / rows.norm if rows.norm > 0.0 else 0.0,
+        rows=rows,
+        best=tuple(rows.best[j] for j in order),
+        weights_map=weights_map(rows.shares[:, order]),
+        course=course(model),
+    )
+
+
+def top_features(H: Array, most: int = TOP) -> Array:
+    """The features of largest magnitude; with signs, some of each sign, from the highest to the lowest."""
+    ranked = np.argsort(-np.abs(H), axis=1, kind="stable")
+    most = min(most, H.shape[1])
+    if not (H < 0.0).any():
+        return ranked[:, :most]
+    top = np.empty((len(H), most), ranked.dtype)
+    for h, row, chosen in zip(H, ranked, top, strict=True):
+        down, up = row[h[row] < 0.0], row[h[row] >= 0.0]
+        wanted = int(np.clip((h[row[:most]] < 0.0).sum(), min(EACH_SIGN, most // 2), most - min(EACH_SIGN, most // 2)))
+        lowest = min(len(down), max(wanted, most - len(up)))
+        chosen[:] = np.concatenate([up[: most - lowest], down[:lowest][::-1]])
+    return top
+
+
+def cosines(H: Array) -> Array:
+    """Cosines between the rows; a zero row has cosine 0 with every other."""
+    lengths = blocks.norms(H)
+    U = H / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    return np.clip(U @ U.T, -1.0, 1.0)
+
+
+def similar_pairs(similarity: Array, least: float, most: int | None = None) -> list[tuple[int, int]]:
+    """Pairs of different parts with a cosine above `least`, the most similar first."""
+    i, j = np.triu_indices(len(similarity), 1)
+    values = similarity[i, j]
+    chosen = np.argsort(-values, kind="stable")[:most]
+    return [(int(i[c]), int(j[c])) for c in chosen if values[c] > least]
+
+
+def weights_map(shares: Array, most: int = MAP_ROWS) -> Array:
+    """Samples ordered by their dominant part, purest first; means of neighbours where they are more than `most`."""
+    used = shares[shares.any(axis=1)]
+    dominant = used.argmax(axis=1)
+    ordered = used[np.lexsort((-used.max(axis=1, initial=0.0), dominant))]
+    if len(ordered) <= most:
+        return ordered
+    edges = np.linspace(0, len(ordered), most + 1).round().astype(int)[:-1]
+    sums = np.add.reduceat(ordered, edges, axis=0, dtype=np.float64)
+    means: Array = sums / np.diff(np.append(edges, len(ordered)))[:, None]
+    return means
+
+
+def course(model: Any) -> Course:
+    """How the fit went, as far as the estimator tells."""
+    history = getattr(model, "history_", None) or {}
+    kkt = getattr(model, "kkt_", None)
+    times = history.get("time", [])
+    name = str(getattr(model, "_residual_name", "residual"))
+    return Course(
+        n_iter=_or_none(int, getattr(model, "n_iter_", None)),
+        seconds=float(times[-1]) if len(times) else None,
+        converged=_or_none(bool, getattr(model, "converged_", None)),
+        reason=_or_none(str, getattr(model, "stop_reason_", None)),
+        wanted=getattr(model, "tol", 1.0) != 0.0,
+        residual=float(kkt) if kkt is not None and np.isfinite(kkt) else None,
+        residual_name=name,
+        curves=_curves(history, name),
+    )
+
+
+def _or_none(kind: Any, value: Any) -> Any:
+    return None if value is None else kind(value)
+
+
+def _curves(history: Any, residual_name: str) -> tuple[tuple[str, Array, Array], ...]:
+    columns = {"objective": "Objective", "kkt": residual_name[:1].upper() + residual_name[1:]}
+    same = np.array_equal(history.get("objective", ()), history.get("kkt", ()), equal_nan=True)
+    found = []
+    for column, name in columns.items():
+        if column not in history or (same and column == "objective"):  # Purification has only a residual to follow
+            continue
+        x, y = np.asarray(history["n_iter"], float), np.asarray(history[column], float)
+        good = np.isfinite(y) & (y > 0.0)
+        x, y = x[good], y[good]
+        keep = np.unique(np.linspace(0, len(x) - 1, min(len(x), CURVE_POINTS)).round().astype(int))
+        if len(keep) > 1:
+            found.append((name, x[keep], y[keep]))
+    return tuple(found)
+
+
+def settings(model: Any) -> str:
+    """The call that makes such an estimator: parameters that differ from their defaults."""
+    values = model.get_params(deep=False)
+    defaults = {name: p.default for name, p in inspect.signature(type(model)).parameters.items() if name in values}
+    given = [f"{name}={_value(values[name])}" for name, default in defaults.items() if _differs(values[name], default)]
+    return f"{type(model).__name__}({', '.join(given)})"
+
+
+def _differs(value: Any, default: Any) -> bool:
+    if callable(value) or (isinstance(value, (list, tuple)) and any(map(callable, value))):
+        return False  # callbacks watch, they do not change what is found
+    return not (value is default or (np.isscalar(value) and bool(value == default)))
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or np.isscalar(value):
+        return repr(value)
+    return f"<array of shape {np.shape(value)}>" if np.ndim(value) else f"<{type(value).__name__}>"

@@ -1,0 +1,113 @@
+"""What a reader should be warned of, found in the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from partwise.report.facts import REDUNDANT, Facts
+from partwise.report.naming import Names
+from partwise.report.rows import POOR
+from partwise.report.wording import count, ending, explained, listed, number, percent
+
+MOST = 0.5  # share of samples that is most of them
+
+Finding = tuple[str, str]  # what it is in two or three words, and a sentence
+
+
+def findings(facts: Facts, names: Names, given: Sequence[str] = ()) -> list[Finding]:
+    """Warnings about the fit, the parts and the samples.
+
+    Parameters
+    ----------
+    facts : Facts
+        The numbers.
+    names : Names
+        What samples are called.
+    given : sequence of str
+        Other warnings; the estimator's own that it did not converge is left out if it is found here.
+
+    Returns
+    -------
+    list of (str, str)
+        Heading and text of each; given ones have no heading.
+    """
+    unsettled = _not_converged(facts)
+    found = [unsettled, _dead(facts), _redundant(facts), _little_explained(facts)]
+    found += [_poor(facts, names), _zero_rows(facts, names)]
+    others = [("", text) for text in given if not (unsettled and " stopped at max_iter=" in text)]
+    return [finding for finding in found if finding] + others
+
+
+def _not_converged(facts: Facts) -> Finding | None:
+    course = facts.course
+    if course.converged is not False or not course.wanted:
+        return None
+    text = ending(course.reason, False, course.n_iter).removeprefix("It did not converge: ")
+    text = text[:1].upper() + text[1:]
+    if course.residual is not None and (course.reason or "").startswith("max_iter"):
+        text += f" The {course.residual_name} was {number(course.residual)}; raise max_iter, or tol if that is enough."
+    return "Not converged", text
+
+
+def _dead(facts: Facts) -> Finding | None:
+    dead = np.flatnonzero(facts.dead)
+    if not len(dead):
+        return None
+    if len(dead) == 1:
+        return "Dead part", f"{part(int(dead[0]))} is zero or no sample uses it; fewer parts would do."
+    return (
+        "Dead parts",
+        f"{listed([part(int(i)) for i in dead])} are zero or no sample uses them; fewer parts would do.",
+    )
+
+
+def _redundant(facts: Facts) -> Finding | None:
+    pairs = [f"{part(i)} and {part(j)} ({facts.similarity[i, j]:.3f})" for i, j in facts.redundant]
+    if not pairs:
+        return None
+    text = f"{count(len(pairs), 'pair')} with a cosine above {REDUNDANT}: {'; '.join(pairs[:6])}"
+    if len(pairs) > 6:
+        text += f"; and {len(pairs) - 6:,} more"
+    return "Redundant parts", text + ". A pair may be one part found twice, or two that are truly alike."
+
+
+def _little_explained(facts: Facts) -> Finding | None:
+    if facts.unexplained <= POOR:
+        return None
+    return (
+        "Little is explained",
+        f"The parts explain {explained(facts.unexplained)} of the data's squared norm. Short texts and sparse counts "
+        "are like that, and their parts can still be right; other data wants more parts or another scale.",
+    )
+
+
+def _poor(facts: Facts, names: Names) -> Finding | None:
+    """Some samples; where it is most of them, :func:`_little_explained` has said so."""
+    poor = facts.rows.poor
+    if not poor or facts.unexplained > POOR:
+        return None
+    worst = [names.sample(int(i)) for i in facts.rows.worst.numbers[: min(poor, 4)]]
+    share = poor / (facts.shape[0] - facts.rows.n_zero)
+    text = f"f {count(poor, 'sample')} ({percent(share)}) less than half is explained: {listed(worst, 4, poor)}."
+    if share > MOST:
+        follows = " Bring samples to the same length if each is to count the same."
+        return "A few large samples dominate", f"They make the error small, but o{text}{follows}"
+    return "Samples badly explained", f"O{text}"
+
+
+def _zero_rows(facts: Facts, names: Names) -> Finding | None:
+    zero = facts.rows.n_zero
+    if not zero:
+        return None
+    named = listed([names.sample(int(i)) for i in facts.rows.zero_rows], 6, zero)
+    return (
+        "Zero rows",
+        f"{count(zero, 'sample is', 'samples are')} all zero and {'has' if zero == 1 else 'have'} no weights: {named}.",
+    )
+
+
+def part(position: int) -> str:
+    """What the part at this place in the order of shares is called."""
+    return f"Part {position + 1}"

@@ -1,0 +1,115 @@
+"""Names that come from anybody's data, and how features are to be drawn."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.exceptions import InputError
+
+LONGEST = 60  # characters of a name that are shown
+ORDERED_LEAST = 20  # features from which on a line says more than bars
+
+NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\D{0,12})")
+
+
+def shown(name: object) -> str:
+    """A name on one line, without what cannot be printed, cut if it is very long; "(no name)" if nothing is left.
+
+    Escaping is the template's business.
+    """
+    text = str(name).encode("utf-8", "replace").decode()
+    text = "".join(" " if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter for letter in text[:1000])
+    text = " ".join(text.split())
+    if len(text) > LONGEST:
+        text = text[: LONGEST - 1].rstrip() + "…"
+    return text or "(no name)"
+
+
+@dataclass(frozen=True)
+class Names:
+    """What columns and rows are called; numbers from 0, as in the library's messages, where they have no names."""
+
+    features: Sequence[Any] | None
+    samples: Sequence[Any] | None
+
+    def feature(self, number: int) -> str:
+        """Name of a column."""
+        return f"column {number}" if self.features is None else shown(self.features[number])
+
+    def sample(self, number: int) -> str:
+        """Name of a row."""
+        return f"row {number}" if self.samples is None else shown(self.samples[number])
+
+    def brief_sample(self, number: int) -> str:
+        """Name of a row under a small picture."""
+        return f"{number}" if self.samples is None else shown(self.samples[number])
+
+
+def check_names(names: Sequence[Any] | None, count: int, what: str) -> Sequence[Any] | None:
+    """The names, if there are as many as there are things."""
+    if names is not None and len(names) != count:
+        raise InputError(f"{what} has {len(names)} names for {count}")
+    return names
+
+
+@dataclass(frozen=True)
+class View:
+    """How a part is drawn: "image", "spectrum" or "bars"; the places of a spectrum's features on its axis."""
+
+    kind: str
+    image_shape: tuple[int, int] | None = None
+    positions: npt.NDArray[Any] | None = None
+    unit: str = ""
+
+
+def view_of(names: Sequence[Any] | None, n_features: int, image_shape: tuple[int, int] | None) -> View:
+    """Decide how parts are drawn.
+
+    1. As images, if the shape of images is known.
+    2. As spectra, if there are at least 20 features and they are ordered: their names are numbers (one unit may follow
+       all of them, as in "400 nm"), ascending or descending; or they have no names.
+    3. As bars of the largest features otherwise.
+
+    Parameters
+    ----------
+    names : sequence or None
+        Names of the features.
+    n_features : int
+        How many there are.
+    image_shape : tuple of int or None
+        Rows and columns of the images.
+
+    Returns
+    -------
+    View
+        What was decided.
+    """
+    if image_shape is not None:
+        height, width = (int(side) for side in image_shape)
+        if height * width != n_features:
+            raise InputError(f"image_shape={(height, width)} does not go with {n_features} features")
+        return View("image", (height, width))
+    if n_features < ORDERED_LEAST:
+        return View("bars")
+    if names is None:
+        return View("spectrum", positions=np.arange(n_features, dtype=float))
+    positions, unit = _numbers(names)
+    return View("bars") if positions is None else View("spectrum", positions=positions, unit=unit)
+
+
+def _numbers(names: Sequence[Any]) -> tuple[npt.NDArray[Any] | None, str]:
+    found = [NUMBER.fullmatch(str(name)) for name in names]
+    first = found[0]
+    if first is None or any(match is None or match[2] != first[2] for match in found):
+        return None, ""
+    values = np.array([float(match[1]) for match in found if match is not None])
+    steps = np.diff(values)
+    ordered = np.isfinite(values).all() and ((steps > 0).all() or (steps < 0).all())
+    return (values, shown(first[2]) if first[2].strip() else "") if ordered else (None, "")

@@ -1,0 +1,162 @@
+"""From numbers to the page: every text and every place is settled here, the template only puts them in order."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy.typing as npt
+
+from partwise.exceptions import MissingDependencyError
+from partwise.report import charts
+from partwise.report.cards import make_cards
+from partwise.report.facts import Facts
+from partwise.report.findings import findings
+from partwise.report.maps import similarity_map, weights_map
+from partwise.report.naming import Names, View, shown
+from partwise.report.wording import count, ending, explained, number, percent, seconds
+from partwise.sources import RowSource
+
+Array = npt.NDArray[Any]
+
+EXACT = 1e-20  # share left unexplained that is rounding alone
+NOTABLE = 0.01  # share of a sample left unexplained that is worth a line
+LIBRARIES = ("partwise", "numpy", "scipy", "scikit-learn", "numba")
+
+
+def render(
+    facts: Facts,
+    source: RowSource,
+    names: Names,
+    view: View,
+    *,
+    title: str = "",
+    about: Mapping[str, str] | None = None,
+    command: str = "",
+    warnings: Sequence[str] = (),
+) -> str:
+    """The report as HTML without any reference to another file.
+
+    Parameters
+    ----------
+    facts : Facts
+        The numbers.
+    source : RowSource
+        The data: where samples are images, a few are shown.
+    names : Names
+        What features and samples are called.
+    view : View
+        How parts are drawn.
+    title : str
+        The headline; by default made of the numbers.
+    about : mapping of str to str, optional
+        Further facts.
+    command : str
+        What repeats the run.
+    warnings : sequence of str
+        What the reader should also be told.
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    n, k = facts.shape[0], len(facts.order)
+    course = facts.course
+    cards = make_cards(facts, source, names, view)
+    return str(
+        environment()
+        .get_template("report.html")
+        .render(
+            title=title or f"{count(k, 'part')} of {count(n, 'sample')}",
+            method=facts.method,
+            lead=_lead(facts),
+            tiles=_tiles(facts),
+            warnings=findings(facts, names, warnings),
+            curves=[charts.curve(*curve) for curve in course.curves],
+            ending=ending(course.reason, course.converged, course.n_iter, wanted=course.wanted),
+            histogram=_histogram(facts.rows.unexplained),
+            worst=[
+                (names.sample(int(i)), percent(float(value)))
+                for i, value in zip(facts.rows.worst.numbers, facts.rows.worst.values, strict=True)
+                if value > NOTABLE
+            ],
+            heights=charts.share_heights(facts.shares[: len(cards)]),
+            cards=cards,
+            left_out=k - len(cards),
+            view=view,
+            named=names.samples is not None,
+            axis=charts.axis_ticks(view.positions) if view.positions is not None else (),
+            signed=facts.signed,
+            similarity=similarity_map(facts, len(cards)),
+            weights=weights_map(facts, len(cards)),
+            about=[(shown(label), text) for label, text in (about or {}).items()],
+            command=command,
+            run=_run(facts),
+        )
+    )
+
+
+def _lead(facts: Facts) -> str:
+    n, m = facts.shape
+    parts = count(len(facts.order), "part")
+    text = f"{facts.method} found {parts} in {count(n, 'sample')} of {count(m, 'feature')}. "
+    if facts.rows.norm == 0.0:
+        return text + "The data is all zero."
+    share = explained(facts.unexplained).replace(">", "more than ").replace("<", "less than ")
+    return text + f"{'Together they explain' if len(facts.order) > 1 else 'It explains'} {share} of the data."
+
+
+def _tiles(facts: Facts) -> list[tuple[str, str]]:
+    course = facts.course
+    tiles = [
+        ("explained", explained(facts.unexplained)),
+        ("relative error", number(facts.relative_error)),
+        ("parts", f"{len(facts.order):,}"),
+        ("samples", f"{facts.shape[0]:,}"),
+        ("features", f"{facts.shape[1]:,}"),
+    ]
+    if course.n_iter is not None:
+        tiles.append(("iterations", f"{course.n_iter:,}"))
+    if course.seconds is not None:
+        tiles.append(("time", seconds(course.seconds)))
+    return tiles
+
+
+def _histogram(unexplained: Array) -> charts.Chart | None:
+    """None where there is nothing to compare: a single sample, or all of them exact."""
+    if len(unexplained) < 2 or unexplained.max() < EXACT:
+        return None
+    return charts.histogram(unexplained)
+
+
+def _run(facts: Facts) -> list[tuple[str, str]]:
+    known = [("Method", f"{facts.method}: {facts.about_method}"), ("Settings", facts.settings)]
+    if facts.course.residual is not None:
+        name = facts.course.residual_name
+        known.append((name[:1].upper() + name[1:], number(facts.course.residual)))
+    return [*known, ("Versions", _versions())]
+
+
+@cache
+def _versions() -> str:
+    return ", ".join([f"{name} {version(name)}" for name in LIBRARIES] + [f"Python {platform.python_version()}"])
+
+
+@cache
+def environment() -> Any:
+    """The templates; an error that says what to install where there is no jinja2."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError("reports need jinja2: pip install 'partwise[cli]'") from error
+    return Environment(
+        loader=PackageLoader("partwise.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,119 @@
+"""Numbers and reasons in words."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def percent(share: float) -> str:
+    """A share with one decimal, and never 0 or 100 by rounding alone."""
+    if 0.0 < share < 0.0005:
+        return "<0.1%"
+    if 0.9995 <= share < 1.0:
+        return ">99.9%"
+    return f"{100.0 * share:.1f}%"
+
+
+def explained(unexplained: float) -> str:
+    """The share that is explained, with as many nines as there are, up to five."""
+    if not unexplained < 0.001:
+        return percent(max(0.0, 1.0 - unexplained))
+    if unexplained < 1e-5:
+        return ">99.999%" if unexplained > 1e-14 else "100%"
+    decimals = next(d for d in range(2, 4) if d == 3 or unexplained * 10 ** (d + 2) >= 1.0)
+    return f"{np.floor((1.0 - unexplained) * 10 ** (decimals + 2)) / 10**decimals:.{decimals}f}%"
+
+
+def number(value: float) -> str:
+    """Three figures; powers of ten where zeros would be many."""
+    if value == 0.0 or value != value or abs(value) == float("inf"):
+        return "0" if value == 0.0 else str(value)
+    if 1e-3 <= abs(value) < 1e5:
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    return times(mantissa, int(exponent))
+
+
+def times(mantissa: str, exponent: int) -> str:
+    """A number times a power of ten, on one line; the power alone where the number is 1."""
+    mantissa = mantissa.removesuffix(".0")
+    return power(exponent) if mantissa == "1" else f"{mantissa}\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}{power(exponent)}"
+
+
+def power(exponent: int) -> str:
+    """A power of ten."""
+    return {0: "1", 1: "10", 2: "100", 3: "1,000"}.get(exponent, "10" + str(exponent).translate(SUPERSCRIPTS))
+
+
+def count(things: int, one: str, many: str | None = None) -> str:
+    """As many things, in words: "1 part", "2,000 parts"."""
+    return f"{things:,} {one if things == 1 else many or one + 's'}"
+
+
+def seconds(duration: float) -> str:
+    """A duration."""
+    if duration < 0.001:
+        return "<1 ms"
+    if duration < 0.1:
+        return f"{1000.0 * duration:.0f} ms"
+    if duration < 60.0:
+        return f"{duration:.1f} s"
+    minutes, rest = divmod(round(duration), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def listed(things: list[str], most: int = 6, total: int | None = None) -> str:
+    """The first things, and how many more there are."""
+    total = len(things) if total is None else total
+    first = things[:most]
+    rest = total - len(first)
+    if rest:
+        return f"{', '.join(first)} and {rest:,} more"
+    return " and ".join(filter(None, [", ".join(first[:-1]), first[-1]]))
+
+
+def ending(reason: str | None, converged: bool | None, n_iter: int | None, *, wanted: bool = True) -> str:
+    """Why a fit stopped, as a sentence.
+
+    Parameters
+    ----------
+    reason : str or None
+        The estimator's ``stop_reason_``; None for a method that does not iterate, or learns step by step.
+    converged : bool or None
+        Its ``converged_``.
+    n_iter : int or None
+        Its ``n_iter_``.
+    wanted : bool, default=True
+        Whether convergence was asked for (a tolerance above 0).
+
+    Returns
+    -------
+    str
+        The sentence.
+    """
+    if reason is None:
+        direct = "The method computes its parts directly, without iterations."
+        return direct if n_iter is None else "It was trained bit by bit, and can go on."
+    n_iter = n_iter or 0
+    if match := re.fullmatch(r"KKT residual (\S+) <= tol=(\S+)", reason):
+        level, tol = (number(float(value)) for value in match.groups())
+        return f"It converged: the residual of the optimality conditions fell to {level}, within the tolerance {tol}."
+    if match := re.fullmatch(r"components changed by (\S+) <= tol=\S+", reason):
+        return f"It converged: the last step changed the components by only {number(float(match[1]))}."
+    if reason.startswith("max_iter"):
+        if not wanted:
+            return f"It did the {count(n_iter, 'iteration')} that were asked for."
+        return f"It did not converge: the limit of {count(n_iter, 'iteration')} came first."
+    if reason == "stopped by a callback":
+        return f"A callback stopped it after {count(n_iter, 'iteration')}."
+    if reason.startswith("interrupted"):
+        return f"It was {reason}."
+    if converged:
+        return f"It converged: {reason}." if reason != "all steps are done" else "It did all of its steps."
+    return f"It {'did not converge' if wanted else 'ended'}: {reason}."

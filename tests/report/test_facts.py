@@ -1,0 +1,222 @@
+"""The numbers, against those computed by hand, wherever the rows live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import partwise as pw
+from partwise.exceptions import InputError
+from partwise.report.facts import Facts, cosines, course, gather, settings, similar_pairs, top_features, weights_map
+from partwise.report.findings import findings
+from partwise.report.naming import Names
+from partwise.report.rows import residuals
+from tests.report.models import H, W, X, mixtures, with_components
+
+NAMES = Names(None, None)
+
+
+def dask_array(X: Any) -> Any:
+    array = pytest.importorskip("dask.array")
+    return array.from_array(X, chunks=(2, -1))
+
+
+SOURCES: dict[str, Callable[[Any], Any]] = {
+    "dense": pw.open_source,
+    "blocks": lambda X: pw.open_source(X, block_rows=1),
+    "sparse": lambda X: pw.open_source(sp.csr_array(X)),
+    "sparse-blocks": lambda X: pw.open_source(sp.csr_array(X), block_rows=1),
+    "float32": lambda X: pw.open_source(X.astype(np.float32)),
+    "dask": lambda X: pw.open_source(dask_array(X)),
+}
+
+
+@pytest.mark.parametrize("weights", [W, None], ids=["given", "computed"])
+@pytest.mark.parametrize("open_rows", SOURCES.values(), ids=SOURCES)
+def test_by_hand(open_rows: Callable[[Any], Any], weights: Any):
+    facts = gather(with_components(H), open_rows(X), weights)
+    assert facts.order.tolist() == [1, 0]  # by share: the second component is Part 1
+    np.testing.assert_allclose(facts.shares, [8 / 14, 6 / 14], rtol=1e-6)
+    assert facts.dominant.tolist() == [2, 1]
+    assert facts.rows.n_zero == 1
+    assert facts.rows.zero_rows.tolist() == [3]
+    assert facts.best[0].numbers.tolist() == [0, 2]
+    np.testing.assert_allclose(facts.best[0].values, [1.0, 0.75], rtol=1e-6)
+    assert facts.best[1].numbers.tolist() == [1, 2]
+    np.testing.assert_allclose(facts.best[1].values, [1.0, 0.25], rtol=1e-6)
+    assert facts.unexplained < 1e-12
+    assert facts.rows.poor == 0
+    assert facts.top[0, 0] == 0
+    assert facts.top[1, :2].tolist() == [1, 2]
+    np.testing.assert_allclose(facts.similarity, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(facts.weights_map, [[1, 0], [0.75, 0.25], [0, 1]], rtol=1e-6)
+    assert not facts.dead.any()
+    assert findings(facts, NAMES) == [("Zero rows", "1 sample is all zero and has no weights: row 3.")]
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_residuals_by_hand(sparse: bool):
+    # one part (1, 0): of (3, 4) the 4 is left, of (0, 2) all, of the others nothing
+    rows = np.array([[3.0, 4.0], [0.0, 2.0], [5.0, 0.0], [7.0, 0.0], [1.0, 0.0]])
+    facts = gather(with_components([[1.0, 0.0]]), pw.open_source(sp.csr_array(rows) if sparse else rows))
+    np.testing.assert_allclose(facts.rows.unexplained, [16 / 25, 1.0, 0.0, 0.0, 0.0], atol=1e-15)
+    assert facts.unexplained == pytest.approx(20 / 104)
+    assert facts.relative_error == pytest.approx(np.sqrt(20 / 104))
+    assert facts.rows.poor == 2
+    assert facts.rows.worst.numbers.tolist() == [1, 0]
+    assert facts.dominant.tolist() == [4]  # the second sample has no weight
+    (heading, text) = findings(facts, Names(None, ["a", "b", "c", "d", "e"]))[0]
+    assert heading == "Samples badly explained"
+    assert text == "Of 2 samples (40.0%) less than half is explained: b and a."
+
+
+def test_small_residuals_of_sparse_rows_do_not_cancel():
+    model, rows = mixtures(50, 30, 4)
+    weights = np.asarray(model.transform(rows))
+    exact = weights @ model.components_
+    left, norms = residuals(sp.csr_array(exact * (1 + 1e-7)), weights, np.ascontiguousarray(model.components_.T))
+    np.testing.assert_allclose(left / norms, 1e-14, rtol=1e-4)
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_error_is_that_of_the_metric(sparse: bool):
+    model, rows = mixtures(300, 40, 5)
+    data = sp.csr_array(rows) if sparse else rows
+    facts = gather(model, pw.open_source(data, block_rows=70))
+    expected = pw.metrics.relative_error(rows, np.asarray(model.transform(rows)), model.components_)
+    assert facts.relative_error == pytest.approx(expected, rel=1e-9)
+
+
+def test_scale_does_not_matter():
+    model, rows = mixtures(40, 25, 3)
+    reference = gather(model, pw.open_source(rows))
+    for scale in (1e-120, 1e120):
+        scaled = gather(with_components(model.components_ * scale), pw.open_source(rows * scale))
+        np.testing.assert_allclose(scaled.shares, reference.shares, rtol=1e-9)
+        assert scaled.unexplained == pytest.approx(reference.unexplained, rel=1e-6)
+        np.testing.assert_allclose(scaled.similarity, reference.similarity, atol=1e-9)
+
+
+def test_weights_must_be_finite():
+    with pytest.raises(InputError, match="NaN"):
+        gather(with_components(H), pw.open_source(X), np.full((4, 2), np.nan))
+
+
+def test_cosines():
+    found = cosines(np.array([[1.0, 0.0], [1.0, 1.0], [-2.0, 0.0], [0.0, 0.0]]))
+    half = np.sqrt(0.5)
+    expected = [[1, half, -1, 0], [half, 1, -half, 0], [-1, -half, 1, 0], [0, 0, 0, 0]]
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+
+
+def test_top_features():
+    assert top_features(np.array([[1.0, 3.0, 2.0]]), 2).tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("h", "expected"),
+    [
+        ([9.0, 8.0, 7.0, 6.0, -1.0, -2.0], [0, 1, 4, 5]),  # two of each sign, the lowest last
+        ([9.0, 8.0, 7.0, 6.0, 5.0, -2.0], [0, 1, 2, 5]),
+        ([-9.0, -8.0, -7.0, -6.0, -5.0, 2.0], [5, 2, 1, 0]),
+        ([9.0, 8.0, 7.0, 6.0, 5.0, 4.0], [0, 1, 2, 3]),
+    ],
+    ids=["both", "one-negative", "one-positive", "positive"],
+)
+def test_top_features_with_signs(h: list[float], expected: list[int]):
+    H = np.array([h, [-1.0] * 6])
+    assert top_features(H, 4)[0].tolist() == expected
+
+
+def test_pairs():
+    similarity = np.array([[1.0, 0.96, 0.2], [0.96, 1.0, 0.99], [0.2, 0.99, 1.0]])
+    assert similar_pairs(similarity, 0.95) == [(1, 2), (0, 1)]
+    assert similar_pairs(similarity, 0.0, 1) == [(1, 2)]
+
+
+def test_redundant_and_dead_parts_are_named():
+    components = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.2]])
+    weights = np.array([[1.0, 0.0, 2.0, 3.0], [0.0, 0.0, 5.0, 1.0]])
+    facts = gather(with_components(components), pw.open_source(weights @ components), weights)
+    # masses: 1, 0, 14, 8.8
+    assert facts.order.tolist() == [2, 3, 0, 1]
+    assert facts.redundant == [(0, 1)]
+    assert facts.dead.tolist() == [False, False, False, True]
+    found = dict(findings(facts, NAMES))
+    assert found["Dead part"].startswith("Part 4 is zero")
+    cosine = 2.2 / np.sqrt(2 * 2.44)
+    assert f"1 pair with a cosine above 0.95: Part 1 and Part 2 ({cosine:.3f})" in found["Redundant parts"]
+
+
+def test_map_is_binned_by_means():
+    shares = np.zeros((1000, 2), np.float32)
+    shares[::2, 0] = 1.0
+    shares[1::2] = [0.25, 0.75]
+    found = weights_map(shares, most=10)
+    np.testing.assert_allclose(found, [[1, 0]] * 5 + [[0.25, 0.75]] * 5)
+
+
+def test_map_leaves_samples_without_weights_out():
+    assert weights_map(np.zeros((5, 3), np.float32)).shape == (0, 3)
+
+
+def test_course_of_an_iterative_method():
+    _, rows = mixtures(60, 20, 3)
+    with pytest.warns(UserWarning, match="max_iter=2") as told:
+        model = pw.HALS(3, max_iter=2, random_state=0).fit(rows)
+    found = course(model)
+    assert (found.n_iter, found.converged, found.reason) == (2, False, "max_iter=2 reached")
+    assert [name for name, _, _ in found.curves] == ["Objective", "KKT residual"]
+    np.testing.assert_array_equal(found.curves[0][1], [0, 1, 2])
+    np.testing.assert_array_equal(found.curves[0][2], model.history_["objective"])
+    (heading, text), *others = findings(
+        gather(model, pw.open_source(rows)), NAMES, ["another", *(str(warning.message) for warning in told)]
+    )
+    assert others == [("", "another")]  # not twice the same
+    assert heading == "Not converged"
+    assert text.startswith("The limit of 2 iterations came first. The KKT residual was")
+
+
+def test_a_residual_is_no_objective_besides():
+    model = with_components(H)
+    model.history_ = {"n_iter": [0, 1, 2], "objective": [np.nan, 2.0, 1.0], "kkt": [np.nan, 2.0, 1.0]}
+    ((name, x, y),) = course(model).curves
+    assert (name, x.tolist(), y.tolist()) == ("Residual", [1.0, 2.0], [2.0, 1.0])
+
+
+def test_large_samples_that_hide_the_others():
+    rows = np.array([[1000.0, 0.0], [0.0, 1.0], [0.1, 1.0], [0.0, 2.0]])
+    ((heading, text),) = findings(gather(with_components([[1.0, 0.0]]), pw.open_source(rows)), NAMES)
+    assert heading == "A few large samples dominate"
+    assert text.startswith(
+        "They make the error small, but of 3 samples (75.0%) less than half is explained: row 1, row 3"
+    )
+
+
+def test_course_of_a_direct_method():
+    found = course(with_components(H))
+    assert (found.n_iter, found.seconds, found.converged, found.reason, found.curves) == (None, None, None, None, ())
+
+
+def test_settings_are_what_differs_from_the_defaults():
+    model = pw.HALS(3, init=np.ones((3, 4)), tol=1e-4, callbacks=[print])
+    assert settings(model) == "HALS(n_components=3, init=<array of shape (3, 4)>, tol=0.0001)"
+
+
+def test_facts_do_not_depend_on_the_partition():
+    model, rows = mixtures(500, 30, 6)
+    one, many = (gather(model, pw.open_source(rows, block_rows=size)) for size in (500, 37))
+    assert [best.numbers.tolist() for best in one.best] == [best.numbers.tolist() for best in many.best]
+    assert one.rows.worst.numbers.tolist() == many.rows.worst.numbers.tolist()
+    np.testing.assert_array_equal(one.dominant, many.dominant)
+    np.testing.assert_allclose(one.weights_map, many.weights_map, rtol=1e-5)
+
+
+def test_facts_are_frozen():
+    with pytest.raises(AttributeError):
+        gather(with_components(H), pw.open_source(X)).method = "other"  # type: ignore[misc]
+    assert Facts.__dataclass_params__.frozen

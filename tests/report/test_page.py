@@ -1,0 +1,303 @@
+"""The page: whole, self-contained, and safe whatever things are called."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import partwise as pw
+from partwise.exceptions import InputError, MissingDependencyError
+from partwise.io import Table
+from partwise.report import cards
+from partwise.report import page as page_module
+from partwise.report.naming import shown
+from tests.report.models import H, W, X, mixtures, with_components
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</style><img src=x onerror=alert(1)>",
+    "\"'><svg onload=alert(1)>",
+    "' onmouseover='alert(1)",
+    "javascript:alert(1)",
+    "{{ 7 * 7 }}{% raw %}",
+    "&lt;b&gt; &amp;",
+    "--><!--",
+    "x" * 5000,
+    "two\nlines\r\n\ttab",
+    "",
+    "\x00\x1b[31m",
+    "\ud800",
+    "\u202eright to left override",
+    "שלום עולם",
+    "🧬 emoji 🧪",
+]
+
+
+class Structure(HTMLParser):
+    """Elements and attributes of a page, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, tuple[str, ...]]] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        # a long name is repeated as a title, where it can be read in full
+        names = tuple(name for name, _ in attributes if (tag, name) != ("bdi", "title"))
+        self.elements.append((tag, names))
+        self.attributes += [(name, value or "") for name, value in attributes]
+
+    def handle_data(self, data: str) -> None:
+        if self.lasttag != "style":
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        """Its pieces, one for every stretch of text between two tags."""
+        return "|".join(piece for text in self.texts if (piece := " ".join(text.split())))
+
+    def values(self, *names: str) -> list[str]:
+        return [value for name, value in self.attributes if name in names]
+
+
+def written(tmp_path: Path, model: Any, data: Any, **options: Any) -> str:
+    path = pw.write_report(tmp_path / "report.html", model, data, **options)
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    return path.read_text(encoding="utf-8")
+
+
+def named(tmp_path: Path, names: list[str], *, image: bool) -> str:
+    """A report in which everything that can have a name has one of these."""
+    rng = np.random.default_rng(0)
+    m = len(names)
+    rows = rng.random((m, m))
+    rows[3] = 0.0
+    return written(
+        tmp_path,
+        with_components(rng.random((3, m))),
+        rows,
+        feature_names=names,
+        sample_names=names[::-1],
+        image_shape=(4, m // 4) if image else None,
+        title=names[0],
+        about=dict(pairwise(names)),
+        command=f"partwise fit '{names[1]}'",
+        warnings=names[:3],
+    )
+
+
+@pytest.mark.parametrize("image", [False, True], ids=["bars", "images"])
+def test_names_make_no_markup(tmp_path: Path, image: bool):
+    plain = Structure(named(tmp_path, [f"name {i}" for i in range(len(HOSTILE))], image=image))
+    hostile_text = named(tmp_path, HOSTILE, image=image)
+    hostile = Structure(hostile_text)
+    assert hostile.elements == plain.elements
+    for name in ("style", "href", "src", "class", "id", "content"):
+        assert hostile.values(name) == plain.values(name)
+    assert "script" not in {tag for tag, _ in hostile.elements}
+    assert "<script>alert(1)</script>" in hostile.text
+    if not image:
+        for name in HOSTILE:
+            assert " ".join(shown(name).split()) in hostile.text
+    assert "x" * 70 not in hostile.text.replace(HOSTILE[8], "")  # long names are cut, but not what the caller says
+
+
+def test_nothing_comes_from_elsewhere(tmp_path: Path):
+    model, rows = mixtures(60, 16, 4)
+    text = written(tmp_path, model, rows, image_shape=(4, 4))
+    found = Structure(text)
+    assert "script" not in {tag for tag, _ in found.elements}
+    assert not any(name.startswith("on") for _, names in found.elements for name in names)
+    assert all(value.startswith(("#", "data:")) for value in found.values("src", "href"))
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+    assert "http:" not in text
+    assert "https:" not in text
+    (policy,) = [value for value in found.values("content") if "default-src" in value]
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
+
+
+def test_everything_is_told(tmp_path: Path):
+    text = written(
+        tmp_path,
+        with_components(H),
+        X,
+        weights=W,
+        feature_names=["red", "green", "blue"],
+        sample_names=["a", "b", "c", "d"],
+        title="Colours & more",
+        about={"Data": "four samples"},
+        command="partwise fit colours.csv -k 2",
+        warnings=["Something was skipped"],
+    )
+    found = Structure(text).text
+    for told in (
+        "Colours & more",
+        "SPA found 2 parts in 4 samples of 3 features. Together they explain 100% of the data.",
+        "The method computes its parts directly, without iterations.",
+        "Something was skipped",
+        "Zero rows.|1 sample is all zero and has no weights: d.",
+        "Part 1|components_[1]|57.1%|of the mass|dominant in 2 samples|red|100.0%|Shown best by|a|100.0%|c|75.0%",
+        "Part 2|components_[0]|42.9%|of the mass|dominant in 1 sample|green|50.0%|blue|50.0%|Shown best by|b|100.0%",
+        "Data|four samples",
+        "partwise fit colours.csv -k 2",
+        f"partwise {pw.__version__}, numpy {np.__version__}",
+        "SPA(n_components=2)",
+    ):
+        assert told in found
+
+
+def test_default_title(tmp_path: Path):
+    assert "<title>2 parts of 4 samples · partwise</title>" in written(tmp_path, with_components(H), X)
+
+
+def degenerate() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
+    """Models and data at the edges of what is possible."""
+    model, rows = mixtures(30, 24, 3)
+    signed, signed_rows = mixtures(30, 24, 3, signed=True)
+    dead = np.vstack([model.components_, np.zeros(24)])
+    many = np.random.default_rng(0).random((300, 40))
+    return {
+        "k=1": (with_components(H[:1]), X, {}),
+        "m=1": (with_components([[1.0]]), np.ones((5, 1)), {}),
+        "n=1": (with_components(H), X[:1], {}),
+        "k=300": (with_components(many), np.random.default_rng(1).random((50, 40)), {}),
+        "dead-part": (with_components(dead), rows, {}),
+        "zero-part-image": (with_components(dead), rows, {"image_shape": (4, 6)}),
+        "zero-data": (with_components(H), np.zeros((4, 3)), {}),
+        "zero-components": (with_components(np.zeros((2, 3))), X, {}),
+        "float32": (with_components(model.components_.astype(np.float32)), rows.astype(np.float32), {}),
+        "sparse": (model, sp.csr_array(rows), {}),
+        "tiny": (with_components(model.components_ * 1e-120), rows * 1e-120, {}),
+        "huge": (with_components(model.components_ * 1e120), rows * 1e120, {}),
+        "signed-spectra": (signed, signed_rows, {"weights": np.ones((30, 3))}),
+        "signed-images": (signed, signed_rows, {"weights": np.ones((30, 3)), "image_shape": (4, 6)}),
+        "signed-bars": (
+            signed,
+            signed_rows,
+            {"weights": np.ones((30, 3)), "feature_names": [f"f{i}" for i in range(24)]},
+        ),
+    }
+
+
+@pytest.mark.parametrize("case", degenerate())
+def test_edges(tmp_path: Path, case: str):
+    model, data, options = degenerate()[case]
+    text = written(tmp_path, model, data, **options)
+    found = Structure(text)
+    assert not re.search(r"\b(nan|inf)\b", found.text)
+    assert not any(re.search(r"nan|inf", value) for value in found.values("style", "d"))
+    assert sum(tag == "article" for tag, _ in found.elements) == len(model.components_)
+    ids = found.values("id")
+    assert len(ids) == len(set(ids))
+    assert {value.removeprefix("#") for value in found.values("href") if value.startswith("#")} <= set(ids)
+
+
+def test_parts_beyond_the_first_are_told_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(cards, "MOST_CARDS", 4)
+    model, rows = mixtures(50, 30, 7)
+    found = Structure(written(tmp_path, model, rows))
+    assert sum(tag == "article" for tag, _ in found.elements) == 4
+    assert "The first 4 are shown, 3 smaller ones are left out." in found.text
+
+
+def test_negative_features_point_to_the_left(tmp_path: Path):
+    text = written(tmp_path, with_components([[4.0, -2.0, 1.0]]), np.ones((3, 3)), weights=np.ones((3, 1)))
+    bars = re.findall(r'<span><i style="([^"]*)"( class="down")?></i></span><b>([^<]*)</b>', text)
+    assert bars == [
+        ("margin-left:50.0%;width:50.0%", "", "57.1%"),
+        ("margin-left:50.0%;width:12.5%", "", "14.3%"),
+        ("margin-left:25.0%;width:25.0%", ' class="down"', "−28.6%"),
+    ]
+
+
+def test_a_table_brings_names_and_shape(tmp_path: Path):
+    model, rows = mixtures(20, 6, 2)
+    table = Table(rows, [f"f{i}" for i in range(6)], [f"s{i}" for i in range(20)], (2, 3))
+    text = written(tmp_path, model, table)
+    assert 'class="cards of-image"' in text
+    assert re.search(r"<bdi>s\d+</bdi>", text)
+
+
+def test_a_file_brings_names(tmp_path: Path):
+    model, rows = mixtures(20, 6, 2)
+    file = tmp_path / "data" / "rows.csv"
+    file.parent.mkdir()
+    lines = ["name," + ",".join(f"f{i}" for i in range(6))]
+    lines += [f"s{i}," + ",".join(map(str, row)) for i, row in enumerate(rows.tolist())]
+    file.write_text("\n".join(lines))
+    text = pw.write_report(tmp_path / "report.html", model, file).read_text(encoding="utf-8")
+    assert re.search(r"<bdi>f\d</bdi>", text)
+    assert re.search(r"<bdi>s\d+</bdi>", text)
+
+
+def test_a_data_frame_brings_names(tmp_path: Path):
+    pandas = pytest.importorskip("pandas")
+    _, rows = mixtures(20, 6, 2)
+    frame = pandas.DataFrame(rows, columns=[f"f{i}" for i in range(6)], index=[f"s{i}" for i in range(20)])
+    text = written(tmp_path, pw.SPA(2).fit(frame), frame)
+    assert re.search(r"<bdi>f\d</bdi>", text)
+    assert re.search(r"<bdi>s\d+</bdi>", text)
+
+
+@pytest.mark.parametrize("name", [n for n in pw.estimators.__all__ if isinstance(getattr(pw, n, None), type)])
+def test_every_estimator_has_a_report(tmp_path: Path, name: str):
+    data = pw.datasets.make_topics(n_samples=60, n_features=20, n_components=3, random_state=0)
+    rows = np.round(data.X * 200)
+    options: dict[str, Any] = {"max_iter": 5} if "max_iter" in getattr(pw, name)().get_params() else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = getattr(pw, name)(3, **options).fit(rows)
+    found = Structure(written(tmp_path, model, rows))
+    assert f"{name} found {model.n_components_} parts in 60 samples" in found.text
+    assert not re.search(r"\b(nan|inf)\b", found.text)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weights": np.ones((4, 3))}, "weights must have shape"),
+        ({"feature_names": ["a"]}, "feature_names has 1 names for 3"),
+        ({"sample_names": ["a"]}, "sample_names has 1 names for 4"),
+        ({"image_shape": (2, 2)}, "image_shape"),
+        ({"data": np.ones((4, 5))}, "data has 5 features, but the components have 3"),
+    ],
+    ids=["weights", "features", "samples", "image", "data"],
+)
+def test_what_does_not_fit_is_refused(tmp_path: Path, options: dict[str, Any], message: str):
+    data = options.pop("data", X)
+    with pytest.raises(InputError, match=message):
+        pw.write_report(tmp_path / "report.html", with_components(H), data, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_jinja2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    page_module.environment.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingDependencyError, match=r"partwise\[cli\]"):
+        pw.write_report(tmp_path / "report.html", with_components(H), X)
+
+
+def test_the_same_report_twice(tmp_path: Path):
+    model, rows = mixtures(80, 20, 4)
+    assert written(tmp_path, model, rows) == written(tmp_path, model, rows)
+
+
+def test_pictures_of_noise_stay_small(tmp_path: Path):
+    """Nothing can be compressed here: 100 parts and their samples as large as they are ever shown."""
+    rng = np.random.default_rng(0)
+    model, rows = with_components(rng.random((100, 160 * 128))), rng.random((400, 160 * 128))
+    text = written(tmp_path, model, rows, weights=rng.random((400, 100)), image_shape=(160, 128))
+    assert len(text) < 5_000_000
