@@ -79,6 +79,15 @@ def test_topics_are_recovered(params: dict[str, Any], error: float) -> None:
 
 
 @ignore_empty
+def test_documents_with_fewer_words_than_topics_are_not_refined() -> None:
+    rng = np.random.default_rng(0)
+    H = rng.dirichlet(np.full(30, 0.3), size=4)
+    pairs = sp.csr_array(rng.multinomial(2, rng.dirichlet(np.full(4, 0.2), size=3000) @ H).astype(float))
+    models = [pw.AnchorTopics(k, refine=refine, random_state=0).fit(pairs) for k in (4, 2) for refine in (0, 5)]
+    assert np.array_equal(models[0].components_, models[1].components_)
+    assert not np.array_equal(models[2].components_, models[3].components_)
+
+
 def test_refinement_comes_near_to_knowing_the_weights() -> None:
     oracle = np.asarray(W.T @ X)
     best = np.abs(oracle / oracle.sum(axis=1, keepdims=True) - H).sum(axis=1)

@@ -81,6 +81,8 @@ class Cooccurrence:
         Number of documents that have the word, dropped ones left out.
     n_dropped : int
         Documents with no pair of words.
+    n_words : float
+        Words of all the other documents; infinite where rows are exact frequencies.
     """
 
     source: RowSource
@@ -88,6 +90,7 @@ class Cooccurrence:
     probabilities: Array
     documents: Index
     n_dropped: int
+    n_words: float
     total: float
     selves: Array  # pairs of a word with itself to be taken away, as many as times it occurs
 
@@ -95,11 +98,13 @@ class Cooccurrence:
     def of(cls, source: RowSource, *, weighting: Weighting = "length", unbiased: bool = True) -> Cooccurrence:
         """Look at the documents once."""
         counting = Counting(weighting, unbiased)
-        total, dropped, sums, documents, selves = source.reduce(partial(_count_block, counting=counting))
+        total, dropped, n_words, sums, documents, selves = source.reduce(partial(_count_block, counting=counting))
         if not total > 0.0:
             least = "two words" if unbiased else "one word"
             raise InputError(f"X has no document of at least {least}: topics are in what occurs together")
-        return cls(source, counting, np.maximum(sums - selves, 0.0) / total, documents, dropped, total, selves)
+        n_words = n_words if unbiased else np.inf
+        p = np.maximum(sums - selves, 0.0) / total
+        return cls(source, counting, p, documents, dropped, n_words, total, selves)
 
     def dot(self, M: Array) -> Array:
         """``Q M``, in one pass."""
@@ -127,7 +132,7 @@ def _lengths(block: Block, counting: Counting) -> tuple[Array, Array, Array]:
     return lengths, *counting.per_pair(lengths)
 
 
-def _count_block(block: Block, counting: Counting) -> tuple[float, int, Array, Index, Array]:
+def _count_block(block: Block, counting: Counting) -> tuple[float, int, float, Array, Index, Array]:
     lengths, factor, say = _lengths(block, counting)
     x = blocks.values(block).astype(np.float64)
     present = blocks.with_values(block, (x > 0.0).astype(np.float64))
@@ -137,7 +142,7 @@ def _count_block(block: Block, counting: Counting) -> tuple[float, int, Array, I
     if counting.unbiased:  # min: of a number below one, which is no count, no pair is left, and not less
         selves = blocks.tdot(blocks.with_values(block, np.minimum(x, x * x)), factor[:, None])[:, 0]
     documents = blocks.tdot(present, kept[:, None])[:, 0].astype(np.int64)
-    return float(say.sum()), int((factor == 0.0).sum()), sums, documents, selves
+    return float(say.sum()), int((factor == 0.0).sum()), float((lengths * kept).sum()), sums, documents, selves
 
 
 def _dot_block(block: Block, M: Array, counting: Counting) -> Array:

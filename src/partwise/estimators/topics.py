@@ -64,7 +64,9 @@ class AnchorTopics(Factorization):
         two words. (Numbers that are not whole are allowed; the sum of a row is its length.) ``False``: rows are exact
         frequencies, at any scale.
     refine : int, default=5
-        Steps of expectation maximisation, each a pass over the documents; 0 is the published algorithm.
+        Steps of expectation maximisation, each a pass over the documents; 0 is the published algorithm. There are none
+        where documents have fewer words than there are topics, on average: the likeliest weights of such a document
+        are mostly zero, whatever its topics, and lead away from them.
     feature_names : array-like of str, optional
         The words, such as ``CountVectorizer.get_feature_names_out()``, where `X` does not bring names itself.
     random_state : int, Generator or RandomState, optional
@@ -207,7 +209,8 @@ class AnchorTopics(Factorization):
         if self.recover == "kl" and self.projection is not None:
             rows = word_rows(Q, k, None, rng)
         H, prior, certificate = recover(Q, rows, anchors, self.recover)
-        H, prior = refine(source, H, prior, Q.probabilities, self.refine)
+        steps = self.refine if Q.n_words >= k * kept else 0
+        H, prior = refine(source, H, prior, Q.probabilities, steps)
         self.anchors_, self.certificate_, self.n_dropped_ = anchors, certificate, Q.n_dropped
         self.min_documents_, self.document_frequencies_ = int(least), Q.documents
         self.topic_prior_, self.topic_covariance_ = prior, topic_moments(Q, H)
