@@ -274,6 +274,26 @@ def test_h5ad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         pw.read(path)
 
 
+def test_h5ad_imports_nothing_from_the_folder_of_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    library, data = tmp_path / "library", tmp_path / "data"
+    library.mkdir()
+    data.mkdir()
+    (library / "anndata.py").write_text(
+        "import numpy as np, types\n"
+        "def read_h5ad(path):\n"
+        "    return types.SimpleNamespace(X=np.eye(2), obs_names=['a', 'b'], var_names=['c', 'd'])\n"
+    )
+    for name in ("anndata", "random", "partwise"):
+        (data / f"{name}.py").write_text("raise ImportError('not this one')\n")
+    (data / "a.h5ad").write_bytes(b"\x89HDF\r\n\x1a\n")
+    monkeypatch.syspath_prepend(library)
+    monkeypatch.delitem(sys.modules, "anndata", raising=False)
+    monkeypatch.chdir(data)
+    table = pw.read("a.h5ad")
+    np.testing.assert_array_equal(values(table), np.eye(2))
+    assert (table.feature_names, table.sample_names) == (["c", "d"], ["a", "b"])
+
+
 def test_a_source_has_the_names_and_any_estimator_takes_it(tmp_path: Path):
     path = write_table(tmp_path / "a.csv", ",", header=True, names=True)
     source = pw.open_source(path)

@@ -203,7 +203,7 @@ def conservative(
     source : RowSource
         The data.
     learner : Learner
-        What has been learnt so far; it is changed in place.
+        What has been learnt so far; it is changed in place. The passes go on behind the samples that it has seen.
     passes : int
         Number of passes.
     tol : float, default=0
@@ -218,7 +218,7 @@ def conservative(
     """
     error = 1.0  # of samples of unit length, while the decoder is zero
     yield _progress(learner, error)
-    for block in _rows(source, passes, rng):
+    for block in _rows(source, passes, rng, learner.seen):
         for error in learner.feed(block):
             yield _progress(learner, error)
             if error <= tol:
@@ -232,6 +232,13 @@ def _progress(learner: Learner, error: float) -> Progress:
     return Progress(learner.features, error, details={"samples": float(learner.seen)})
 
 
-def _rows(source: RowSource, passes: int, rng: np.random.Generator | None) -> Iterable[Block]:
-    for _ in range(passes):
-        yield from source.batches(8 * CHUNK, rng)
+def _rows(source: RowSource, passes: int, rng: np.random.Generator | None, seen: int) -> Iterable[Block]:
+    for number in range(passes):
+        if rng is None and seen >= (number + 1) * source.shape[0]:
+            continue
+        before = number * source.shape[0]
+        for block in source.batches(8 * CHUNK, rng):  # shuffled, those that were seen are drawn again
+            known = min(max(0, seen - before), block.shape[0])
+            before += block.shape[0]
+            if known < block.shape[0]:
+                yield block[known:] if known else block

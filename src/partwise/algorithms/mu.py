@@ -34,8 +34,13 @@ def mu(
     beta: float = 2.0,
     W_penalty: Penalty = NO_PENALTY,
     H_penalty: Penalty = NO_PENALTY,
+    settled: bool = False,
 ) -> Iterator[Progress]:
-    """Iterations of MU from the components ``H0``; see :class:`partwise.MU` for the parameters."""
+    """Iterations of MU from the components ``H0``; see :class:`partwise.MU` for the parameters.
+
+    ``settled``: ``H0`` is where an earlier run had come to. Its entries are then not lifted, and its weights are those
+    that it had: a divergence other than the squared error would need many iterations to find them again.
+    """
     if beta == 2.0:
         # on sufficient statistics: a pass reads X once and never forms W H
         return alternate(
@@ -48,7 +53,7 @@ def mu(
             H_penalty=H_penalty,
             positive_start=True,
         )
-    return _beta_iterations(source, H0, Divergence(beta), W_penalty, H_penalty)
+    return _beta_iterations(source, H0, Divergence(beta), W_penalty, H_penalty, settled)
 
 
 def multiply_rows(G: Array, B: Array, W: Array) -> float:
@@ -98,13 +103,15 @@ class Divergence:
 
 
 def _beta_iterations(
-    source: RowSource, H0: Array, divergence: Divergence, W_penalty: Penalty, H_penalty: Penalty
+    source: RowSource, H0: Array, divergence: Divergence, W_penalty: Penalty, H_penalty: Penalty, settled: bool
 ) -> Iterator[Progress]:
     n, k = source.shape[0], len(H0)
     tiny = float(np.finfo(source.dtype).tiny) ** 0.5
     # a zero could never be left, and a tiny number only after hundreds of rounds
-    H = np.ascontiguousarray(np.maximum(H0, max(tiny, POSITIVE_START * H0.max(initial=0.0))).T, source.dtype)
-    W = source.map_rows(partial(_start_block, H=H), width=k)
+    lift = 0.0 if settled else POSITIVE_START * H0.max(initial=0.0)
+    H = np.ascontiguousarray(np.maximum(H0, max(tiny, lift)).T, source.dtype)
+    decode = partial(decode_beta_block, H=H, divergence=divergence, penalty=W_penalty)
+    W = source.map_rows(decode if settled else partial(_start_block, H=H), width=k)
     W_sums, W_squares = source.reduce(_totals, W)
 
     def progress(kkt: float) -> Progress:

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 __all__ = ["main"]
 
-NEEDED = ("typer", "rich", "matplotlib")
+NEEDED = ("typer", "rich", "matplotlib", "jinja2")
 
 
 def main() -> None:

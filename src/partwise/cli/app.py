@@ -8,13 +8,14 @@ import typer
 from rich.markup import escape
 
 import partwise
-from partwise.cli.console import Failure, errors
+from partwise.cli.console import INTERRUPTED, Failure, errors, printable
 from partwise.cli.demo import demo
+from partwise.cli.fit import fit
+from partwise.cli.inspecting import inspect
 from partwise.cli.lab import lab
 from partwise.cli.methods import methods
 from partwise.cli.nmf import nmf
-
-INTERRUPTED = 130  # what Typer makes of Ctrl-C, as shells do
+from partwise.cli.transform import transform
 
 app = typer.Typer(
     name="partwise",
@@ -24,6 +25,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(fit)
+app.command()(transform)
+app.command()(inspect)
 app.command()(demo)
 app.command()(methods)
 app.command()(nmf)
@@ -46,13 +50,13 @@ def options(
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run one command and return the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    """Run one command and return the exit code: 0 done, 1 failed, 2 wrong usage or data, 130 interrupted."""
     try:
         code = app(arguments, standalone_mode=True)
     except SystemExit as end:
         code = end.code
     except Failure as failure:
-        errors().print(f"[bold]partwise:[/] {escape(failure.message)}")
+        errors().print(f"[bold]partwise:[/] {escape(printable(failure.message))}")
         return failure.code
     if code == INTERRUPTED:
         errors().print("[bold]partwise:[/] interrupted")

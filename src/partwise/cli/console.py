@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 from rich.console import Console
+from rich.markup import escape
+
+INTERRUPTED = 130  # what Typer makes of Ctrl-C, as shells do
 
 
 class Failure(Exception):
@@ -21,3 +29,76 @@ def output() -> Console:
 def errors() -> Console:
     """Everything that is not a result."""
     return Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def told(code: int = 1) -> Iterator[None]:
+    """The library's errors as failures, with this exit code where arguments or data are to blame."""
+    from partwise.exceptions import InputError, MissingDependencyError
+
+    try:
+        yield
+    except InputError as error:
+        raise Failure(str(error), code) from error
+    except MissingDependencyError as error:
+        raise Failure(str(error)) from error
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename and error.strerror else ""
+        raise Failure(f"{place}{error.strerror or error}") from error
+    except MemoryError as error:
+        raise Failure(f"there is not enough memory: {error}") from error
+
+
+class Voice:
+    """What people are told: on standard output, beside it if that is for a program (``--json``), or not at all."""
+
+    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+        self.as_json, self.quiet = as_json, quiet
+
+    def say(self, text: str = "", *, style: str = "") -> None:
+        """A line, as it is: brackets in names are no markup."""
+        if not self.quiet:
+            (errors() if self.as_json else output()).print(printable(text), style=style, markup=False, soft_wrap=True)
+
+    def show(self, renderable: Any) -> None:
+        """A table."""
+        if not self.quiet:
+            (errors() if self.as_json else output()).print(renderable)
+
+    def warn(self, sentences: list[str]) -> None:
+        """What was odd, on standard error."""
+        for sentence in [] if self.quiet else sentences:
+            errors().print(f"[bold yellow]Note:[/] {escape(printable(sentence))}", soft_wrap=True)
+
+    def result(self, values: dict[str, Any]) -> None:
+        """The one JSON object."""
+        if self.as_json:
+            print(json.dumps(values, indent=2, allow_nan=False))
+
+    @contextmanager
+    def failing(self) -> Iterator[None]:
+        """Failures as a JSON object too, for a program that reads one."""
+        try:
+            yield
+        except Failure as failure:
+            status = "interrupted" if failure.code == INTERRUPTED else "failed"
+            self.result({"status": status, "message": failure.message, "exit_code": failure.code})
+            raise
+
+
+def printable(text: str) -> str:
+    """Names of files may hold bytes that are no text; question marks stand for them."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: arrays as lists, numbers that are not finite as null."""
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

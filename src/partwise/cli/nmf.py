@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from partwise.cli.console import Failure, errors, output
+from partwise.cli.console import INTERRUPTED, Failure, errors, output, told
 from partwise.cli.files import make_folder, write_atomically
+from partwise.cli.job import parse_shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from partwise.algorithms.conservative import Learner
     from partwise.sources import RowSource
 
-INTERRUPTED = 130
 PLAIN = ("", ".txt", ".dat", ".data", ".text")
 STREAM = "-"
 
@@ -75,12 +75,12 @@ def nmf(
     for each feature.
     """
     settings = Settings(features, w, relaxation, cg_steps, not signed, single, seed, batch)
-    rule, shape = settings.rule(), _image_shape(pictures)
-    with _told():
+    rule, shape = settings.rule(), parse_shape(pictures, "--pictures")
+    with told():
         stream = _Rows(data, follow=follow, single=single, skip_missing=skip_missing)
         run = Run(Path(name), settings, rule, stream.n_features, resume=resume, force=force)
     goal = samples if samples is not None or stream.endless else stream.n_samples
-    with _told(), Interrupt() as interrupt, run, _bar(goal, run.learner.seen) as show:
+    with told(), Interrupt() as interrupt, run, _bar(goal, run.learner.seen) as show:
         try:
             for rows in stream.blocks(run.learner.seen, goal):
                 with interrupt.held():
@@ -99,7 +99,7 @@ def nmf(
             run.finish()
     _tell(run)
     if shape:
-        with _told():
+        with told():
             _draw(run, shape)
 
 
@@ -359,16 +359,6 @@ def read_model(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    from partwise.exceptions import InputError, MissingDependencyError
-
-    try:
-        yield
-    except (InputError, MissingDependencyError, OSError) as error:
-        raise Failure(str(error)) from error
-
-
-@contextmanager
 def _bar(goal: int | None, begin: int) -> Iterator[Any]:
     columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}"))
     with Progress(*columns, console=errors()) as progress:
@@ -389,15 +379,6 @@ def _tell(run: Run) -> None:
     best = f"best average error {run.best:.6g}" if run.best < float("inf") else "no batch is complete"
     console.print(f"{learner.seen:,} samples{skipped}; {best}", soft_wrap=True)
     console.print(f"Model: {run.model}", markup=False, soft_wrap=True)
-
-
-def _image_shape(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    height, _, width = text.partition("x")
-    if not (height.isdecimal() and width.isdecimal() and int(height) * int(width)):
-        raise Failure(f"--pictures {text}: give height x width, such as 28x28", 2)
-    return int(height), int(width)
 
 
 def _draw(run: Run, shape: tuple[int, int]) -> None:

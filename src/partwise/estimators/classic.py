@@ -366,6 +366,7 @@ class MU(_Penalised):
             beta=self._beta,
             W_penalty=self._W_penalty(),
             H_penalty=self._H_penalty(source.shape[0]),
+            settled=self.__dict__.pop("_settled", False),  # see estimators/resuming.py
         )
 
     def _decoder(self, dtype: Any) -> Any:

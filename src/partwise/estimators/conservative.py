@@ -220,12 +220,15 @@ class ConservativeNMF(Factorization):
             truth = check_components(truth, source.shape[1], name="truth")
             measures = partial(_error_against, truth=truth)
         learner = self._begin(k, source.shape[1], source.dtype, rng)
+        if "_state" in vars(self):  # of a fit that goes on, see estimators/resuming.py
+            learner.restore(self.__dict__.pop("_state"))
+        self._learner = learner  # callbacks may look at it
         order = rng if self.shuffle else None
         batches = conservative(source, learner, passes=self.max_passes, tol=self.tol, rng=order)
         result = run(batches, max_iter=ENDLESS, tol=-1.0, callbacks=self.callbacks, measures=measures)
         self.n_iter_, self.converged_ = result.n_iter, result.converged
         self.stop_reason_, self.history_ = result.stop_reason, result.history
-        self._learner, self.error_ = learner, float(result.history["objective"][-1])
+        self.error_ = float(result.history["objective"][-1])
         self._publish()  # after Ctrl-C a little more than the last batch
         return self.components_
 

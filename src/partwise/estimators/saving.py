@@ -21,11 +21,12 @@ from partwise.exceptions import InputError, ReaderError
 from partwise.io.guard import fail
 from partwise.io.model import Document, Record, read_document, write_document
 from partwise.io.opening import open_source
+from partwise.io.preparation import Preparation
 from partwise.linalg.lp import LPCertificate
 from partwise.linalg.simplex import MixtureCertificate
 from partwise.sources import RowSource, blocks
 
-RECORDS = {kind.__name__: kind for kind in (LPCertificate, MixtureCertificate, Separability)}
+RECORDS = {kind.__name__: kind for kind in (LPCertificate, MixtureCertificate, Preparation, Separability)}
 ATTRIBUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 LIBRARIES = ("partwise", "numpy", "scipy", "scikit-learn", "numba")
 SAME_SHAPE = ("detectors_",)  # attributes shaped as the components
@@ -44,8 +45,8 @@ def save(model: Factorization, path: str | PathLike[str], *, data: Any = None) -
         its components.
     path : path-like
         The file, such as ``model.safetensors``.
-    data : array-like, sparse matrix, data frame, path or source, optional
-        The data it was fitted to; its hash is then part of the file.
+    data : array-like, sparse matrix, data frame, path, source or dict, optional
+        The data it was fitted to; its hash, or what `fingerprint` said of it before, is then part of the file.
 
     Examples
     --------
@@ -202,7 +203,7 @@ def _provenance(model: Any, data: Any) -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {name: version(name) for name in LIBRARIES},
         "seed": int(seed) if isinstance(seed, (int, np.integer)) else None,
-        "data": None if data is None else fingerprint(open_source(data)),
+        "data": data if data is None or isinstance(data, dict) else fingerprint(open_source(data)),
     }
 
 

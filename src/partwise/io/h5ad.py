@@ -6,6 +6,7 @@ The child writes what it found as plain NumPy files into a folder, from which th
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -59,7 +60,9 @@ def read_h5ad(path: Path, *, duplicates: str = "error") -> Table:
 def _convert(path: Path, folder: Path) -> None:
     """Run the child, with a limit of time; whatever ends it, the error is ours."""
     seconds = LEAST_SECONDS + path.stat().st_size / LEAST_SPEED
-    command = [sys.executable, "-m", "partwise.io.h5ad", str(path.resolve()), str(folder)]
+    # it imports what this process would: not what lies in the working folder, beside somebody's data
+    command = [sys.executable, "-P", "-m", "partwise.io.h5ad", str(path.resolve()), str(folder)]
+    places = os.pathsep.join(place or os.getcwd() for place in sys.path)
     try:
         child = subprocess.run(
             command,
@@ -69,6 +72,7 @@ def _convert(path: Path, folder: Path) -> None:
             timeout=seconds,
             check=False,
             stdin=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": places},
         )
     except subprocess.TimeoutExpired as error:
         raise fail(path, f"not a readable .h5ad file (nothing after {seconds:.0f} s)") from error

@@ -178,6 +178,20 @@ def scale_rows(block: Block, factors: Array) -> Block:
     return block * factors[:, None].astype(block.dtype)
 
 
+def take_columns(block: Block, columns: npt.NDArray[np.int64]) -> Block:
+    """Some columns in another order; a negative number stands for a column of zeros."""
+    known = np.flatnonzero(columns >= 0)
+    if is_sparse(block):
+        ones = np.ones(len(known), block.dtype)
+        pick = sp.csr_array((ones, (columns[known], known)), shape=(block.shape[1], len(columns)))
+        taken = sp.csr_array(block @ pick)
+        taken.sort_indices()
+        return taken
+    out = np.zeros((block.shape[0], len(columns)), block.dtype)
+    out[:, known] = block[:, columns[known]]
+    return out
+
+
 def scan(block: Block) -> tuple[int, int, float, float, float]:
     """First non-finite and first negative position (-1: none), largest magnitude, sum, sum of squares."""
     bad, negative, largest, total, squares = scan_values(values(block))

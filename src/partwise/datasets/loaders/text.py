@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer
 
 from partwise.datasets.checks import check_choice, check_integer, check_real
 from partwise.exceptions import InputError
+from partwise.sources import blocks
+from partwise.sources.protocol import Block
 
-__all__ = ["count_words", "weigh"]
+__all__ = ["count_words", "document_frequencies", "inverse_frequencies", "tfidf_block", "weigh"]
 
 # Words of letters alone, two or more: numbers and underscores are rulers and addresses, seldom topics.
 TOKEN = r"(?u)\b[^\W\d_]{2,}\b"
@@ -79,8 +81,32 @@ def weigh(counts: csr_array, weighting: str, slope: float = 1.0) -> csr_array:
     if weighting == "counts":
         return counts
     slope = check_real("slope", slope)
-    X = csr_array(TfidfTransformer(sublinear_tf=True, norm=None).fit_transform(counts.astype(np.float64)))
+    factors = inverse_frequencies(counts.shape[0], document_frequencies(counts))
+    X: csr_array = tfidf_block(counts.astype(np.float64), factors)
     lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     pivot = (1.0 - slope) * lengths.mean() + slope * lengths
     X.data /= np.repeat(np.where(pivot > 0.0, pivot, 1.0), np.diff(X.indptr))
     return X
+
+
+def document_frequencies(block: Block) -> np.ndarray:
+    """In how many rows each column is positive."""
+    values = blocks.values(block) > 0
+    if blocks.is_complete(block):
+        return np.asarray(values.reshape(block.shape).sum(axis=0))
+    return np.bincount(block.indices[values], minlength=block.shape[1])
+
+
+def inverse_frequencies(n_documents: int, frequencies: np.ndarray) -> np.ndarray:
+    """The factor of each word: 1 + log((1 + n) / (1 + document frequency))."""
+    return np.asarray(np.log((n_documents + 1.0) / (frequencies + 1.0)) + 1.0)
+
+
+def tfidf_block(block: Block, factors: np.ndarray) -> Block:
+    """(1 + log count) times the factor of the word; rows keep their length."""
+    counts = blocks.values(block)
+    logs = np.log(counts, out=np.full(counts.shape, -1.0, counts.dtype), where=counts > 0) + 1.0
+    columns = factors.astype(counts.dtype)
+    if blocks.is_complete(block):
+        return logs.reshape(block.shape) * columns
+    return blocks.with_values(block, logs * columns[block.indices])

@@ -1,0 +1,135 @@
+"""What decides every bit of a fit: kept in the manifest, and given back by it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from partwise.cli.console import Failure
+from partwise.cli.reading import Reading, flags
+
+STARTS = ("pure", "nndsvd", "nndsvda", "random")
+KINDS: dict[str, Any] = {
+    "method": str,
+    "k": (int, NoneType),
+    "seed": int,
+    "options": dict,
+    "preprocess": str,
+    "weights_format": str,
+}
+FILES = ("feature_names", "sample_names", "vocabulary")
+FLAGS = {"max_iter": "--max-iter", "tol": "--tol", "init": "--init"}  # options of methods that have flags of their own
+
+
+@dataclass(frozen=True)
+class Job:
+    """A fit as it was asked for."""
+
+    data: str
+    method: str = "hals"
+    k: int | None = None
+    seed: int = 0
+    options: dict[str, Any] = field(default_factory=dict)
+    preprocess: str = "none"
+    image_shape: tuple[int, int] | None = None
+    weights_format: str = "auto"
+    reading: Reading = field(default_factory=Reading)
+
+    @property
+    def start(self) -> Path | None:
+        """File or folder of the components to start from."""
+        given = self.options.get("init")
+        return Path(given) if isinstance(given, str) and given not in STARTS and Path(given).exists() else None
+
+    @property
+    def path(self) -> str:
+        """DATA, from wherever the program is started."""
+        return str(Path(self.data).absolute())
+
+    def as_json(self) -> dict[str, Any]:
+        """For the manifest; without DATA, whose place is told there. Files are found from anywhere."""
+        reading = {name: _absolute(value) if name in FILES else value for name, value in self.reading.given().items()}
+        options = {name: _absolute(value) if name == "init" else value for name, value in self.options.items()}
+        values = asdict(self) | {"reading": reading, "options": options}
+        del values["data"]
+        return values
+
+    @classmethod
+    def of_json(cls, values: Any, data: str) -> Job:
+        """From a manifest."""
+        try:
+            shape = values["image_shape"]
+            for name, kind in KINDS.items():
+                if not isinstance(values[name], kind) or isinstance(values[name], bool):
+                    raise TypeError(f"{name} is {values[name]!r}")
+            return cls(
+                data=data,
+                reading=Reading(**values["reading"]),
+                image_shape=None if shape is None else (int(shape[0]), int(shape[1])),
+                **{name: values[name] for name in KINDS},
+            )
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise Failure(f"the manifest does not say what was done ({error})", 2) from error
+
+    def command(self, out: Path) -> str:
+        """The command that does it."""
+        words = ["partwise", "fit", self.data, "--method", self.method]
+        words += ["-k", str(self.k)] if self.k is not None else []
+        for name, value in self.options.items():
+            text = value if isinstance(value, str) else json.dumps(value)
+            words += [FLAGS[name], text] if name in FLAGS else ["--set", f"{name}={text}"]
+        words += ["--seed", str(self.seed)] if self.seed else []
+        words += ["--preprocess", self.preprocess] if self.preprocess != "none" else []
+        words += ["--image-shape", "x".join(map(str, self.image_shape))] if self.image_shape else []
+        words += ["--weights-format", self.weights_format] if self.weights_format != "auto" else []
+        return shlex.join([*words, *flags(self.reading), "-o", str(out)])
+
+    def differing(self, other: Job) -> str | None:
+        """A sentence about the first thing in which another job differs."""
+        mine, theirs = _flat(self), _flat(other)
+        for name in mine | theirs:
+            if mine.get(name) != theirs.get(name):
+                return f"{name} was {mine.get(name)} in that run and is {theirs.get(name)} now"
+        return None
+
+
+def _absolute(value: Any) -> Any:
+    given = isinstance(value, str) and value not in STARTS and Path(value).exists()
+    return str(Path(value).absolute()) if given else value
+
+
+def _flat(job: Job) -> dict[str, Any]:
+    values: Mapping[str, Any] = job.as_json()
+    flat = {name: value for name, value in values.items() if name not in ("reading", "options")}
+    return {"DATA": job.path} | flat | {**values["options"], **values["reading"]}
+
+
+def parse_shape(text: str | None, flag: str) -> tuple[int, int] | None:
+    """Height and width from "28x28"."""
+    if text is None:
+        return None
+    height, _, width = text.lower().partition("x")
+    if not (height.isdecimal() and width.isdecimal() and int(height) * int(width)):
+        raise Failure(f"{flag} {text}: give height x width, such as 28x28", 2)
+    return int(height), int(width)
+
+
+def parse_settings(settings: list[str]) -> dict[str, Any]:
+    """Options from name=value, each given once."""
+    from partwise.estimators.options import parse_value
+
+    found: dict[str, Any] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name:
+            raise Failure(f"--set {text}: give name=value, such as --set sweeps=2", 2)
+        if name in found:
+            raise Failure(f"--set {name} is given twice", 2)
+        found[name] = parse_value(value)
+    return found

@@ -1,0 +1,43 @@
+"""Where a result comes from: names, parameters, versions and machine, for the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from partwise.cli.job import Job
+    from partwise.io import Table
+
+
+def names_hash(table: Table) -> str:
+    """Hash of the names of features and samples."""
+    return hashlib.sha256(json.dumps([table.feature_names, table.sample_names]).encode()).hexdigest()
+
+
+def parameters(model: Any, job: Job) -> dict[str, Any]:
+    """All parameters; a start from a file is named by the file."""
+    values = {name: value for name, value in model.get_params(deep=False).items() if name != "callbacks"}
+    return values | ({} if job.start is None else {"init": str(job.start)})
+
+
+def versions() -> dict[str, str]:
+    """Of what decides the bits."""
+    return {name: version(name) for name in ("partwise", "numpy", "scipy", "scikit-learn", "numba")}
+
+
+def machine() -> dict[str, Any]:
+    """Where it ran."""
+    from partwise.sources.passes import n_threads
+
+    return {
+        "system": platform.platform(),
+        "processor": platform.machine(),
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "threads": n_threads(),
+    }

@@ -1,0 +1,139 @@
+"""The options that say how DATA is read, the same for every command that reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from partwise.cli.console import Failure, printable, told
+from partwise.cli.wording import flagged
+
+if TYPE_CHECKING:
+    from partwise.io import Table
+
+PANEL = "Reading"
+DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+KINDS = "10x, delimited, docword, h5ad, idx, images, mat, mtx, npy, npz, parquet, parts, texts"
+MIB = 1 << 20
+
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help=f"One of {KINDS}; by default the content tells.", rich_help_panel=PANEL),
+]
+Transpose = Annotated[bool, typer.Option("--transpose", help="Samples are columns in the file.", rich_help_panel=PANEL)]
+Delimiter = Annotated[
+    str | None,
+    typer.Option("--delimiter", help="Between the cells of text: a character, tab or space.", rich_help_panel=PANEL),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line of text has names.", rich_help_panel=PANEL),
+]
+RowNames = Annotated[
+    bool | None,
+    typer.Option(
+        "--row-names/--no-row-names", help="Whether the first column of text has names.", rich_help_panel=PANEL
+    ),
+]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Of text; UTF-8 by default.", rich_help_panel=PANEL)]
+Variable = Annotated[
+    str | None,
+    typer.Option("--variable", help="Which matrix of a .mat or .npz file that has several.", rich_help_panel=PANEL),
+]
+Vocabulary = Annotated[
+    str | None,
+    typer.Option("--vocabulary", help="Words of a docword file; vocab... beside it by default.", rich_help_panel=PANEL),
+]
+MinCount = Annotated[
+    int | None,
+    typer.Option(
+        "--min-count", min=1, help="Leave out words that a folder of texts has less often.", rich_help_panel=PANEL
+    ),
+]
+Duplicates = Annotated[
+    str | None,
+    typer.Option("--duplicates", help="Names that occur twice: error, or number them.", rich_help_panel=PANEL),
+]
+FeatureNames = Annotated[
+    str | None,
+    typer.Option("--feature-names", help="File with a name a line, for data without them.", rich_help_panel=PANEL),
+]
+SampleNames = Annotated[
+    str | None,
+    typer.Option("--sample-names", help="File with a name a line, for data without them.", rich_help_panel=PANEL),
+]
+InMemory = Annotated[
+    int | None,
+    typer.Option(
+        "--in-memory", min=0, metavar="MIB", help="More than this stays on disk; 256 by default.", rich_help_panel=PANEL
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How DATA is read; None is the reader's own choice."""
+
+    format: str | None = None
+    transpose: bool = False
+    delimiter: str | None = None
+    header: bool | None = None
+    row_names: bool | None = None
+    encoding: str | None = None
+    variable: str | None = None
+    vocabulary: str | None = None
+    min_count: int | None = None
+    duplicates: str | None = None
+    feature_names: str | None = None
+    sample_names: str | None = None
+    in_memory: int | None = None
+
+    def given(self) -> dict[str, Any]:
+        """What differs from the defaults."""
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
+
+    def read(self, path: str) -> Table:
+        """Read DATA, or fail with what is wrong with it."""
+        from partwise.io import read
+
+        options = {name: value for name, value in self.given().items() if name not in SPECIAL}
+        if self.delimiter:
+            options["delimiter"] = DELIMITERS.get(self.delimiter, self.delimiter)
+        if self.in_memory is not None:
+            options["in_memory"] = self.in_memory * MIB
+        try:
+            with told(2):
+                table = read(path, **options)
+                return replace(table, **self._names(table))
+        except Failure as failure:
+            raise Failure(flagged(failure.message), failure.code) from failure.__cause__
+
+    def _names(self, table: Table) -> dict[str, Any]:
+        from partwise.io.matrix_market import read_names
+
+        found: dict[str, Any] = {"feature_names": table.feature_names, "sample_names": table.sample_names}
+        for name, file, axis in (("feature_names", self.feature_names, 1), ("sample_names", self.sample_names, 0)):
+            if file:
+                found[name] = read_names(Path(file), table.X.shape[axis], duplicates=self.duplicates or "error")
+        return {name: names and [printable(one) for one in names] for name, names in found.items()}
+
+
+SPECIAL = ("delimiter", "in_memory", "feature_names", "sample_names")
+NAMES = tuple(field.name for field in fields(Reading))
+
+
+def flags(reading: Reading) -> list[str]:
+    """The options that would read the same way."""
+    words = []
+    for name, value in reading.given().items():
+        flag = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(flag)
+        elif value is False:
+            words.append(f"--no-{name.replace('_', '-')}")
+        else:
+            words += [flag, str(value)]
+    return words

@@ -1,0 +1,122 @@
+"""``partwise transform``: the weights of new data for the parts that a model has found."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from partwise.cli import reading as how
+from partwise.cli.console import Failure, Voice, errors, told
+from partwise.cli.files import make_folder
+from partwise.cli.models import open_model
+from partwise.cli.results import part_names
+from partwise.cli.watch import bar, step
+from partwise.cli.wording import told_of
+
+if TYPE_CHECKING:
+    from partwise.io import Table
+    from partwise.sources import RowSource
+
+SUFFIXES = (".csv", ".parquet", ".npy")
+
+
+def transform(
+    context: typer.Context,
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, or the folder of a fit.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="What partwise fit takes.")],
+    out: Annotated[Path, typer.Option("-o", "--output", help="File for the weights: .csv, .parquet or .npy.")] = Path(
+        "weights.csv"
+    ),
+    ignore_extra: Annotated[
+        bool, typer.Option("--ignore-extra", help="Drop features that the model does not know.")
+    ] = False,
+    fill_missing: Annotated[
+        bool, typer.Option("--fill-missing", help="Take features that DATA lacks for 0 (words, for example).")
+    ] = False,
+    format: how.Format = None,
+    transpose: how.Transpose = False,
+    delimiter: how.Delimiter = None,
+    header: how.Header = None,
+    row_names: how.RowNames = None,
+    encoding: how.Encoding = None,
+    variable: how.Variable = None,
+    vocabulary: how.Vocabulary = None,
+    min_count: how.MinCount = None,
+    duplicates: how.Duplicates = None,
+    feature_names: how.FeatureNames = None,
+    sample_names: how.SampleNames = None,
+    in_memory: how.InMemory = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Write the weights of new data for the parts of a model.
+
+    The data is prepared as it was for the fit (tf-idf and the like). Features
+    are matched by name where both have names, and may come in any order;
+    without names their number must agree.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage or data that cannot be used,
+    130 interrupted.
+    """
+    voice = Voice(as_json=as_json, quiet=quiet)
+    reader = how.Reading(**{name: context.params[name] for name in how.NAMES})
+    with voice.failing():
+        if out.suffix.lower() not in SUFFIXES or out.is_dir():
+            raise Failure(f"-o {out}: give a file that ends in {', '.join(SUFFIXES)}", 2)
+        fitted = open_model(model)
+        make_folder(out.parent)
+        with bar(errors(), hidden=quiet) as progress:
+            with step(progress, "Reading"):
+                table = reader.read(data)
+                source = _prepared(fitted, table, data, ignore_extra=ignore_extra, fill_missing=fill_missing)
+            with step(progress, "Weights"):
+                weights, error = _weights(fitted, source, data, table)
+            with step(progress, "Writing"):
+                _write(out, weights, table)
+        n, k = weights.shape
+        voice.say(f"Weights of {n:,} samples for {k} parts, relative error {error:.4g}: {out}")
+        voice.result(
+            {"status": "complete", "weights": str(out), "shape": [n, k], "error": error, "model": str(model)}
+            | {"data": data}
+        )
+
+
+def _prepared(model: Any, table: Table, data: str, *, ignore_extra: bool, fill_missing: bool) -> RowSource:
+    """The rows with the model's features, prepared as those of the fit."""
+    from partwise.exceptions import InputError
+    from partwise.io.matching import match_features
+
+    source, wanted = table.source(), getattr(model, "feature_names_in_", None)
+    turned = table.X.shape[0] == model.n_features_in_ != table.X.shape[1]
+    hint = "; its rows are as many as the model's features: is it to be read with --transpose?" if turned else ""
+    with told_of(data, table):
+        if wanted is not None and table.feature_names is not None:
+            source = match_features(
+                source, table.feature_names, list(wanted), ignore_extra=ignore_extra, fill_missing=fill_missing
+            )
+        elif source.shape[1] != model.n_features_in_:
+            raise InputError(f"it has {source.shape[1]:,} features, and the model {model.n_features_in_:,}{hint}")
+        preparation = getattr(model, "preparation_", None)
+        return source if preparation is None else preparation.apply(source)
+
+
+def _weights(model: Any, source: RowSource, data: str, table: Table) -> tuple[Any, float]:
+    from partwise.estimators.weights import relative_error, stored_weights
+
+    with told_of(data, table), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        weights = stored_weights(model, source)
+        return weights, relative_error(model, source, weights)
+
+
+def _write(out: Path, weights: Any, table: Table) -> None:
+    from partwise.io.writing import write_table
+
+    try:
+        with told():
+            write_table(out, weights, part_names(weights.shape[1]), names=table.sample_names)
+    except Failure as failure:
+        raise Failure(f"cannot write {out}: {failure.message}") from failure

@@ -1,0 +1,204 @@
+"""The methods by their short names, and what each assumes, guarantees and costs, in a line: the only such table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import partwise.estimators as home
+from partwise.exceptions import InputError
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method.
+
+    Attributes
+    ----------
+    name : str
+        What the program calls it.
+    estimator : str
+        Name of its class.
+    assumes : str
+        What must hold of the data.
+    guarantees : str
+        What is then certain of the answer.
+    costs : str
+        Passes over the data, or what else decides its time.
+    aliases : tuple of str
+        Other names.
+    measure : str
+        What the objective of an iteration is: "squares" (half the squared residual), or a name to show it by.
+    """
+
+    name: str
+    estimator: str
+    assumes: str
+    guarantees: str
+    costs: str
+    aliases: tuple[str, ...] = ()
+    measure: str = "objective"
+
+    @property
+    def kind(self) -> Any:
+        """The class."""
+        return getattr(home, self.estimator)
+
+
+_METHODS = (
+    Method(
+        "and",
+        "AND",
+        "every part is absent from some samples (3 k of them); weights may be correlated, parts signed, data noisy",
+        "the true parts up to the noise, from a start that is near (Li & Liang 2017); no bound for your own data",
+        "an SVD, then a pass over projected data for each of usually 10 to 50 stages",
+        measure="squares",
+    ),
+    Method(
+        "hals",
+        "HALS",
+        "nothing but data >= 0; samples that are nearly pure make its start a good one",
+        "a stationary point of the squared error, to tol (KKT residual); which one depends on the start",
+        "one pass an iteration, hundreds of them; the fastest general method here",
+        measure="squares",
+    ),
+    Method(
+        "anls",
+        "ANLS",
+        "as hals",
+        "as hals; every half-step is solved exactly",
+        "one pass an iteration, each about twice as dear as one of hals; dear with many parts",
+        measure="squares",
+    ),
+    Method(
+        "mu",
+        "MU",
+        "data >= 0 (> 0 for Itakura-Saito); counts or spectra whose errors grow with their size",
+        "the divergence never rises; stationary to tol if it gets there, which is slow",
+        "one or two passes an iteration, thousands of them",
+        measure="divergence",
+    ),
+    Method(
+        "purification",
+        "Purification",
+        "weights independent of each other, three or so of many present in a sample, a start near the truth",
+        "the true parts under adversarial or large unbiased noise (Li, Liang & Risteski 2016)",
+        "one pass an iteration and a small linear program for each part, tens to hundreds of them",
+        measure="fixed-point residual",
+    ),
+    Method(
+        "tsvdnmf",
+        "TSVDNMF",
+        "each sample has a dominant part, each part some nearly pure samples; noise averages out over samples",
+        "parts near the truth under noise as large as the data (Bhattacharyya et al. 2016)",
+        "an SVD and k-means on thresholded data: some tens of passes",
+    ),
+    Method(
+        "tsvd",
+        "TSVD",
+        "as tsvdnmf, with catchwords: words far more frequent in one topic than in all others",
+        "topics near the truth (Bansal et al. 2014); here to compare with",
+        "as tsvdnmf, without the pruning",
+    ),
+    Method(
+        "kmeans",
+        "KMeans",
+        "samples in clusters, one part each",
+        "none: a local optimum of k-means, the best of several starts; here to compare with",
+        "a pass for each of some tens of iterations",
+    ),
+    Method(
+        "spa",
+        "SPA",
+        "separable data: every part is itself a sample (or has a feature of its own, axis=features)",
+        "the anchors up to an error bound that is computed for your data, where its assumption holds",
+        "k passes; the fastest",
+    ),
+    Method(
+        "pw-spa",
+        "PreconditionedSPA",
+        "as spa; parts may be nearly dependent",
+        "as spa, under more noise; the bound shown is that of spa",
+        "an SVD, then k cheap passes",
+        ("preconditioned-spa",),
+    ),
+    Method(
+        "er-spa",
+        "EllipsoidalSPA",
+        "as spa; points inside the hull may be outliers of it",
+        "as spa, under more noise; the bound shown is that of spa",
+        "an SVD and the smallest ellipsoid around the points",
+        ("ellipsoidal-spa",),
+    ),
+    Method(
+        "xray",
+        "XRAY",
+        "separable data >= 0 whose points may differ in size by orders",
+        "exact anchors without noise; no bound with it",
+        "two passes and an exact refit for each part",
+    ),
+    Method(
+        "separable-lp",
+        "SeparableLP",
+        "separable data with noise, a few hundred points",
+        "the optimum of a linear program, with its duality gap (Gillis & Luce 2014)",
+        "n^2 variables: minutes for 500 points, refused where it would not fit memory",
+        ("gillis-lp",),
+    ),
+    Method(
+        "hull",
+        "ConvexHull",
+        "separable data; no noise to speak of",
+        "every anchor is a corner of the hull, to tol (Arora et al. 2012)",
+        "a linear program for each point that may be a corner; up to thousands of points",
+        ("convex-hull",),
+    ),
+    Method(
+        "topics",
+        "AnchorTopics",
+        "counts of words; every topic has a word of its own that is not rare",
+        "topics that approach the truth with the number of documents; a duality gap for every word (Arora et al. 2013)",
+        "a few passes and a small program for each word; no start, no iteration to wait for",
+        ("anchor-topics",),
+    ),
+    Method(
+        "conservative",
+        "ConservativeNMF",
+        "samples that come one by one, many of them; exact mixtures for w near 1, small w for real data",
+        "none proved; each sample is recovered by the smallest change; memory does not grow with the data",
+        "max_passes passes, each sample once in each",
+        ("conservative-nmf",),
+        measure="error of a sample",
+    ),
+)
+METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
+
+
+def find_method(name: str) -> Method:
+    """The method of a short name, an alias or the name of a class.
+
+    Parameters
+    ----------
+    name : str
+        In any case of letters.
+
+    Returns
+    -------
+    Method
+        Its entry.
+    """
+    wanted = name.strip().lower().replace("_", "-")
+    known = {key.lower(): one for one in _METHODS for key in (one.name, one.estimator, *one.aliases)}
+    if wanted in known:
+        return known[wanted]
+    if wanted == AUTO:
+        raise InputError(
+            "method auto is reserved for a later version, which will choose by the data; name one (partwise methods "
+            "lists them; hals and and are the ones to try first)"
+        )
+    near = get_close_matches(wanted, known, n=1)
+    hint = f"did you mean {known[near[0]].name}? " if near else ""
+    raise InputError(f"there is no method {name!r}; {hint}the methods are {', '.join(METHODS)}")

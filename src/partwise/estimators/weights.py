@@ -1,0 +1,53 @@
+"""Weights of a whole data set, which stay on disk where the data does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from partwise.estimators.base import Factorization
+from partwise.metrics.residuals import squared_residual
+from partwise.sources import RowSource, inspect
+
+
+def stored_weights(model: Factorization, source: RowSource, *, check: bool = True) -> Any:
+    """The bits of ``model.transform(source)``, in memory for rows in memory, else in a temporary file.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    source : RowSource
+        The data.
+    check : bool, default=True
+        Whether to look at the data first, as ``transform`` does.
+
+    Returns
+    -------
+    ndarray or ScratchRows of shape (n_samples, n_components)
+        Slices of rows can be taken of both.
+    """
+    check_is_fitted(model)
+    if check:
+        source = model._open(source, reset=False)
+        model._check_data(inspect(source), squares=False)
+    k = len(model.components_)
+    scratch = getattr(source, "_scratch", lambda width: None)
+    return source.map_rows(model._decoder(source.dtype), width=k, out=scratch(k))
+
+
+def relative_error(model: Factorization, source: RowSource, weights: Any) -> float:
+    """``|X - W H| / |X|`` with these weights."""
+    squared, norm = squared_residual(source, np.ascontiguousarray(model.components_.T), W=weights)
+    return float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
+
+
+def part_shares(components: Any, weights: Any) -> Any:
+    """How much of all that is explained each part explains: the sum of its weights times that of its entries."""
+    totals = np.zeros(len(components))
+    for first in range(0, weights.shape[0], 65536):
+        totals += weights[first : first + 65536].sum(axis=0, dtype=np.float64)
+    sizes = totals * np.abs(np.asarray(components, np.float64)).sum(axis=1)
+    return sizes / sizes.sum() if sizes.sum() > 0.0 else sizes

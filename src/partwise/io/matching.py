@@ -1,0 +1,68 @@
+"""Columns by their names: the features of one table in the order of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from partwise.exceptions import InputError
+from partwise.sources import RowSource, blocks
+
+SHOWN = 5
+
+
+def match_features(
+    source: RowSource,
+    names: Sequence[str],
+    wanted: Sequence[str],
+    *,
+    ignore_extra: bool = False,
+    fill_missing: bool = False,
+) -> RowSource:
+    """The columns that are wanted, in their order; where they are so already, the source itself.
+
+    Parameters
+    ----------
+    source : RowSource
+        The data.
+    names : sequence of str
+        Names of its columns, each once.
+    wanted : sequence of str
+        Names of the columns that are wanted.
+    ignore_extra : bool, default=False
+        Leave out columns that are not wanted, instead of refusing them.
+    fill_missing : bool, default=False
+        Take columns that are missing for zeros, instead of refusing the data.
+
+    Returns
+    -------
+    RowSource
+        With ``len(wanted)`` features, which are named.
+    """
+    places = {name: j for j, name in enumerate(names)}
+    columns = np.array([places.get(name, -1) for name in wanted], dtype=np.int64)
+    missing = [name for name in wanted if name not in places]
+    extra = sorted(set(places) - set(wanted), key=lambda name: places[name])
+    if len(missing) == len(wanted):
+        raise InputError(
+            f"none of the model's {len(wanted)} features is there: it has {_some(wanted)}, and the data {_some(names)}"
+        )
+    flaws = []
+    if missing and not fill_missing:
+        flaws.append(
+            f"{len(missing)} of the model's features missing: {_some(missing)} (--fill-missing takes them for 0)"
+        )
+    if extra and not ignore_extra:
+        flaws.append(f"{len(extra)} features that the model does not know: {_some(extra)} (--ignore-extra drops them)")
+    if flaws:
+        raise InputError(f"the data has {' and '.join(flaws)}")
+    if len(names) != len(wanted) or (columns != np.arange(len(wanted))).any():
+        source = source.derive(partial(blocks.take_columns, columns=columns), len(wanted))
+    vars(source).update(feature_names=list(wanted))
+    return source
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")

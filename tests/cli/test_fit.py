@@ -1,0 +1,512 @@
+"""The program ``partwise fit``: the same bits as the library, whatever happens on the way."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import typer
+from PIL import Image
+
+import partwise as pw
+from partwise.cli import fitting, results
+from partwise.cli.app import app
+from partwise.datasets.loaders.text import weigh
+from partwise.estimators.catalog import METHODS
+from tests.cli.helpers import FEATURES, SAMPLES, X, manifest, write_csv
+
+Program = Callable[..., tuple[str, str]]
+FILES = ["components.csv", "history.csv", "manifest.json", "model.safetensors", "report.html", "weights.csv"]
+COUNTS = np.random.default_rng(2).poisson(1.0, (50, 3)) @ np.random.default_rng(3).poisson(1.0, (3, 9)).astype(float)
+
+
+class Killed(BaseException):
+    """Nobody catches it, as nobody catches a kill."""
+
+
+def names(folder: str) -> list[str]:
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def components(folder: str) -> np.ndarray:
+    return pw.load(Path(folder, "model.safetensors")).components_
+
+
+# --- what it finds ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "model"),
+    [
+        (["-m", "hals"], lambda: pw.HALS(3, random_state=0)),
+        (["-m", "and", "--seed", "4"], lambda: pw.AND(3, random_state=4)),
+        (["-m", "MU", "--set", "beta_loss=1.5", "--tol", "1e-3"], lambda: pw.MU(3, beta_loss=1.5, tol=1e-3)),
+        (["-m", "conservative", "--set", "w=[0.5, 100]"], lambda: pw.ConservativeNMF(3, w=[0.5, 100], random_state=0)),
+        (["-m", "spa", "--set", "normalize=true"], lambda: pw.SPA(3, normalize=True)),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_the_library_finds_the_same(words: list[str], model: Callable[[], Any], program: Program) -> None:
+    program("fit", "data.csv", "-k", 3, *words, "-o", "out")
+    data = pw.read("data.csv")
+    expected = model().fit(data.X)
+    found = pw.load("out/model.safetensors")
+    np.testing.assert_array_equal(found.components_, expected.components_)
+    written, weights = pw.read("out/components.csv"), pw.read("out/weights.csv")
+    np.testing.assert_array_equal(written.X, expected.components_)
+    np.testing.assert_array_equal(weights.X, expected.transform(data.X))
+    assert written.feature_names == FEATURES
+    assert weights.sample_names == SAMPLES
+    assert weights.feature_names == written.sample_names == ["component_0", "component_1", "component_2"]
+    assert names("out") == [name for name in FILES if name != "history.csv" or hasattr(expected, "history_")]
+    if hasattr(expected, "history_"):
+        table = pw.read("out/history.csv")
+        objective = table.X[:, table.feature_names.index("objective")]
+        np.testing.assert_array_equal(objective, expected.history_["objective"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method(method: str, program: Program) -> None:
+    np.save("counts.npy", COUNTS)
+    out, _ = program("fit", "counts.npy", "-k", 2, "-m", method, "-o", "out", "--json", "-q")
+    told = json.loads(out)
+    assert told["status"] == "complete"
+    assert 0.0 <= told["error"] < 1.0
+    assert told["n_components"] == len(components("out"))
+    assert Path(told["outputs"]["report"]).read_text().rstrip().endswith("</html>")
+
+
+@pytest.mark.parametrize("kind", ["tfidf", "log1p", "unit"])
+def test_preprocess(kind: str, program: Program) -> None:
+    np.save("counts.npy", COUNTS)
+    program("fit", "counts.npy", "-k", 2, "--preprocess", kind, "-o", "out")
+    prepared = {
+        "tfidf": lambda: weigh(sp.csr_array(COUNTS), "tfidf").toarray(),
+        "log1p": lambda: np.log1p(COUNTS),
+        "unit": lambda: COUNTS / np.maximum(np.linalg.norm(COUNTS, axis=1, keepdims=True), 1e-300),
+    }[kind]()
+    model = pw.load("out/model.safetensors")
+    assert model.preparation_.kind == kind
+    error = np.linalg.norm(prepared - pw.read("out/weights.csv").X @ model.components_) / np.linalg.norm(prepared)
+    assert error == pytest.approx(model.reconstruction_error_, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["npy", "sparse", "parts"])
+def test_data_on_disk(kind: str, program: Program) -> None:
+    rows = np.vstack([COUNTS] * 4)
+    np.save("X.npy", rows)
+    sp.save_npz("X.npz", sp.csr_array(rows))
+    Path("parts").mkdir()
+    for i in (0, 1):
+        sp.save_npz(f"parts/{i}.npz", sp.csr_array(rows[100 * i : 100 * i + 100]))
+    data = {"npy": "X.npy", "sparse": "X.npz", "parts": "parts"}[kind]
+    program("fit", "X.npy" if kind == "npy" else "X.npz", "-k", 3, "--preprocess", "tfidf", "-o", "memory")
+    out, _ = program("fit", data, "-k", 3, "--preprocess", "tfidf", "--in-memory", 0, "-o", "disk")
+    assert ("on disk and read in blocks" in out) == (kind != "sparse")
+    np.testing.assert_allclose(components("disk"), components("memory"), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(pw.read("disk/weights.csv").X, pw.read("memory/weights.csv").X, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "npy"])
+def test_weights_in_other_formats(suffix: str, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    program("fit", "data.csv", "-k", 3, "-m", "spa", "-o", "csv")
+    program("fit", "data.csv", "-k", 3, "-m", "spa", "--weights-format", suffix, "-o", "other")
+    np.testing.assert_array_equal(pw.read(f"other/weights.{suffix}").X, pw.read("csv/weights.csv").X)
+    monkeypatch.setattr(results, "MANY", 100)
+    program("fit", "data.csv", "-k", 3, "-m", "spa", "-o", "many")
+    assert "weights.parquet" in names("many")
+
+
+def test_start_from_a_file(program: Program) -> None:
+    program("fit", "data.csv", "-k", 3, "-m", "spa", "-o", "start")
+    expected = pw.HALS(3, init=components("start")).fit(X).components_
+    for i, start in enumerate(["start", "start/model.safetensors", "start/components.csv"]):
+        program("fit", "data.csv", "--init", start, "-o", f"out{i}")
+        np.testing.assert_array_equal(components(f"out{i}"), expected)
+    for i in (0, 2):
+        program("fit", "--from", f"out{i}/manifest.json", "-o", f"again{i}")
+        np.testing.assert_array_equal(components(f"again{i}"), expected)
+    Path("start/components.csv").write_text(Path("start/components.csv").read_text().replace(",0.", ",1."))
+    _, said = program("fit", "--from", "out2/manifest.json", "-o", "other", code=2)
+    assert "the file of --init has changed" in said
+
+
+def test_names_from_files(program: Program) -> None:
+    np.save("X.npy", X)
+    Path("words.txt").write_text("\n".join(FEATURES))
+    Path("short.txt").write_text("a\nb\n")
+    program("fit", "X.npy", "-k", 2, "-m", "spa", "--feature-names", "words.txt", "-o", "out")
+    assert pw.read("out/components.csv").feature_names == FEATURES
+    _, said = program("fit", "X.npy", "-k", 2, "--sample-names", "short.txt", "-o", "no", code=2)
+    assert "short.txt" in said
+    assert not Path("no").exists()
+
+
+def test_names_that_are_no_text(program: Program) -> None:
+    os.mkdir(b"pic\xfftures")
+    for i in range(4):
+        pixels = (np.random.default_rng(i).random((3, 4)) * 255).astype(np.uint8)
+        Image.fromarray(pixels).save(os.fsdecode(b"pic\xfftures/\xff%d.png" % i))
+    out, _ = program("fit", os.fsdecode(b"pic\xfftures"), "-k", 2, "-o", "out")
+    assert "pic?tures" in out
+    assert pw.read("out/weights.csv").sample_names == ["?0.png", "?1.png", "?2.png", "?3.png"]
+    _, said = program("fit", os.fsdecode(b"no\xff"), "-k", 2, "-o", "no", code=2)
+    assert "no?: there is no such file" in said
+
+
+# --- what it says -------------------------------------------------------------------------------------------
+
+
+def test_summary_comes_first(program: Program) -> None:
+    out, _ = program("fit", "data.csv", "-k", 3, "-o", "out")
+    assert out.startswith("file         data.csv (delimited text)\n")
+    assert "60 samples (rows) x 12 features" in out
+    assert "Stopped: KKT residual" in out
+    assert "out/report.html" in out
+    assert program("fit", "data.csv", "-k", 3, "-o", "other", "-q") == ("", "")
+
+
+def test_json_has_warnings_as_sentences(program: Program) -> None:
+    rows = X.copy()
+    rows[5] = 0.0
+    np.save("zero.npy", rows)
+    out, said = program("fit", "zero.npy", "-k", 3, "--max-iter", 2, "-o", "out", "--json")
+    told = json.loads(out)
+    assert told["converged"] is False
+    assert told["warnings"][0].startswith("The data has 1 all-zero row(s): 5;")
+    assert told["warnings"][1].startswith("HALS stopped at max_iter=2 with a KKT residual")
+    assert all(sentence.endswith(".") for sentence in told["warnings"])
+    assert manifest("out")["warnings"] == told["warnings"]
+    assert "zero.npy (npy)" in said  # the summary, beside the result
+    assert "all-zero" in Path("out/report.html").read_text()
+    out, _ = program("fit", "nowhere.npy", "-k", 3, "--json", code=2)
+    assert json.loads(out)["message"] == "nowhere.npy: there is no such file or folder"
+
+
+@pytest.mark.parametrize("command", ["fit", "transform", "inspect", "methods", "nmf", "demo"])
+def test_help_is_complete(command: str, program: Program) -> None:
+    assert "Usage" in program(command, "--help")[0]
+    found = typer.main.get_command(app).commands[command]
+    assert [one.name for one in found.params if not one.help] == []
+    assert found.help
+
+
+def test_strict(program: Program) -> None:
+    program("fit", "data.csv", "-k", 3, "--max-iter", 2, "-o", "out")
+    program("fit", "data.csv", "-k", 3, "--max-iter", 2, "-o", "strict", "--strict", code=3)
+    program("fit", "data.csv", "-k", 3, "-o", "converged", "--strict")
+    assert manifest("strict")["status"] == "complete"
+
+
+def test_manifest(program: Program) -> None:
+    program("fit", "data.csv", "-k", 3, "-m", "and", "--set", "floor=1.5", "-o", "out")
+    told = manifest("out")
+    assert told["status"] == "complete"
+    assert told["command"] == "partwise fit data.csv --method and -k 3 --set floor=1.5 -o out"
+    assert told["data"]["path"] == str(Path("data.csv").absolute())
+    assert told["data"]["shape"] == [60, 12]
+    assert told["parameters"]["floor"] == 1.5
+    assert told["parameters"]["random_state"] == 0
+    assert set(told["outputs"]) == set(FILES) - {"manifest.json"}
+    assert {"versions", "machine", "timings"} <= set(told)
+    assert pw.io.model_info("out/model.safetensors")["provenance"]["data"]["sha256"] == told["data"]["sha256"]
+
+
+# --- again --------------------------------------------------------------------------------------------------
+
+
+def test_from_repeats_bit_by_bit(program: Program, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program("fit", "data.csv", "-k", 3, "-m", "kmeans", "--seed", 5, "--preprocess", "unit", "-o", "out")
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    program("fit", "--from", "../out/manifest.json", "-o", "again")
+    program("fit", "--from", "../out")
+    for other in ("again", "../out-again"):
+        assert Path(other, "components.csv").read_bytes() == Path("../out/components.csv").read_bytes()
+        assert Path(other, "weights.csv").read_bytes() == Path("../out/weights.csv").read_bytes()
+    _, said = program("fit", "--from", "../out", "-k", 4, "-o", "other", code=2)
+    assert "k was 3 in that run and is 4 now" in said
+
+
+def test_from_refuses_other_data(program: Program) -> None:
+    program("fit", "data.csv", "-k", 3, "-o", "out")
+    write_csv("data.csv", X, ["other", *FEATURES[1:]], SAMPLES)
+    _, said = program("fit", "--from", "out", "-o", "again", code=2)
+    assert "data.csv has changed since that run (its names are others" in said
+    write_csv("data.csv", 2 * X, FEATURES, SAMPLES)
+    _, said = program("fit", "--from", "out", "-o", "again", code=2)
+    assert "its numbers are others" in said
+    assert not Path("again").exists()
+    before = Path("out/manifest.json").read_bytes()
+    program("fit", "--from", "out", "-o", "out", "--overwrite", code=2)
+    assert Path("out/manifest.json").read_bytes() == before
+    assert names("out") == FILES
+    program("fit", "--from", "out", "-o", "again", "--force")
+    np.testing.assert_allclose(components("again"), 2 * components("out"), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"job": {}}, {"schema": 99}, {"resumed": None}, {"job.k": "three"}, {"job.reading": {"x": 1}}, {"job.options": []}]
+    + [{"job.preprocess": "exec"}, {"job.weights_format": "pickle"}, {"job.method": "nope"}, {"job.image_shape": [1]}],
+    ids=str,
+)
+def test_from_a_manifest_that_is_none(change: dict[str, Any], program: Program) -> None:
+    program("fit", "data.csv", "-k", 2, "-m", "spa", "-o", "out")
+    told = manifest("out")
+    for place, value in change.items():
+        *outer, last = place.split(".")
+        (told[outer[0]] if outer else told)[last] = value
+    Path("odd.json").write_text(json.dumps(told))
+    program("fit", "--from", "odd.json", "-o", "again", code=2)
+    assert not Path("again").exists()
+
+
+def test_an_earlier_run_is_safe(program: Program) -> None:
+    program("fit", "data.csv", "-k", 3, "-o", "out")
+    before = {name: Path("out", name).read_bytes() for name in names("out")}
+    _, said = program("fit", "data.csv", "-k", 2, "-o", "out", code=2)
+    assert "give --resume to go on with it, --overwrite to replace it" in said
+    out, _ = program("fit", "--resume", "-o", "out")
+    assert out == "out is finished: there is nothing to go on with.\n"
+    _, said = program("fit", "data.csv", "-k", 2, "-o", "out", "--resume", code=2)
+    assert "k was 3 in that run and is 2 now" in said
+    assert before == {name: Path("out", name).read_bytes() for name in names("out")}
+    program("fit", "data.csv", "-k", 2, "-m", "spa", "-o", "out", "--overwrite")
+    assert len(components("out")) == 2
+    assert "history.csv" not in names("out")  # that of the run before
+
+
+# --- killed and interrupted ---------------------------------------------------------------------------------
+
+LONG = ["-k", 3, "--tol", 0, "--max-iter", 40]
+
+
+def stop_at(iteration: int, error: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the next fit end there, after a checkpoint."""
+    proper = fitting.Checkpoints.__call__
+
+    def callback(self: Any, state: Any) -> None:
+        proper(self, state)
+        if state.n_iter == iteration:
+            raise error
+
+    monkeypatch.setattr(fitting.Checkpoints, "__call__", callback)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-m", "hals", *LONG],
+        ["-m", "mu", "--set", "beta_loss=kullback-leibler", *LONG],
+        ["-m", "and", "--set", "thresholds=paper", "--set", "floor=0", *LONG],
+        ["-m", "conservative", "-k", 3, "--set", "batch_size=100", "--set", "max_passes=20"],
+        ["-m", "conservative", "-k", 3, "--set", "batch_size=100", "--set", "max_passes=20", "--set", "shuffle=true"],
+    ],
+    ids=["hals", "mu", "and", "conservative", "shuffled"],
+)
+def test_killed_and_resumed(words: list[Any], program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    program("fit", "data.csv", *words, "-o", "whole")
+    with monkeypatch.context() as patch:
+        stop_at(7, Killed, patch)
+        with pytest.raises(Killed):
+            program("fit", "data.csv", *words, "-o", "out", "--checkpoint-every", 0)
+    assert manifest("out")["status"] == "running"
+    data = Path("data.csv").read_bytes()
+    write_csv("data.csv", 2 * X, FEATURES, SAMPLES)
+    program("fit", "--resume", "-o", "out", code=2)
+    assert names("out") == ["checkpoint.safetensors", "manifest.json"]
+    Path("data.csv").write_bytes(data)
+    assert pw.load("out/checkpoint.safetensors").n_iter_ == 7
+    program("fit", "data.csv", "--resume", "-o", "out")
+    assert names("out") == names("whole")
+    assert manifest("out")["resumed"] == [7]
+    whole, resumed = pw.load("whole/model.safetensors"), pw.load("out/model.safetensors")
+    np.testing.assert_array_equal(resumed.history_["n_iter"], whole.history_["n_iter"])
+    assert np.all(np.diff(resumed.history_["time"]) > 0)
+    assert resumed.n_iter_ == whole.n_iter_
+    assert resumed.stop_reason_ == whole.stop_reason_
+    assert resumed.get_params() == whole.get_params()
+    if "conservative" in words:
+        assert Path("out/components.csv").read_bytes() == Path("whole/components.csv").read_bytes()
+        np.testing.assert_array_equal(resumed.history_["objective"], whole.history_["objective"])
+    else:
+        np.testing.assert_array_equal(resumed.history_["objective"][:8], whole.history_["objective"][:8])
+        assert resumed.reconstruction_error_ < 1.02 * whole.reconstruction_error_
+
+
+def test_a_checkpoint_that_is_no_start(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    program("fit", "data.csv", *LONG, "-o", "whole")
+    with monkeypatch.context() as patch:
+        stop_at(7, Killed, patch)
+        with pytest.raises(Killed):
+            program("fit", "data.csv", *LONG, "-o", "out", "--checkpoint-every", 0)
+    model = pw.load("out/checkpoint.safetensors")
+    model.components_[0, 0] = -1.0
+    pw.save(model, "out/checkpoint.safetensors")
+    _, said = program("fit", "-o", "out", "--resume")
+    assert "The fit began anew" in said
+    assert Path("out/components.csv").read_bytes() == Path("whole/components.csv").read_bytes()
+
+
+def test_killed_while_writing(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    program("fit", "data.csv", *LONG, "-o", "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(results.Results, "write_report", lambda *_: (_ for _ in ()).throw(Killed))
+        with pytest.raises(Killed):
+            program("fit", "data.csv", *LONG, "-o", "out")
+    assert "report.html" not in names("out")
+    Path("out/.weights.csv.abc").write_text("half")  # what a killed write leaves
+    monkeypatch.setattr(pw.HALS, "fit", None)  # nothing is fitted again
+    program("fit", "--resume", "-o", "out")
+    assert names("out") == names("whole")
+    assert Path("out/components.csv").read_bytes() == Path("whole/components.csv").read_bytes()
+    assert manifest("out")["warnings"] == manifest("whole")["warnings"]
+
+
+def test_resume_begins_where_nothing_is(program: Program) -> None:
+    program("fit", "data.csv", "-k", 3, "-o", "out", "--resume")
+    assert manifest("out")["status"] == "complete"
+    _, said = program("fit", "-o", "nothing", "--resume", code=2)
+    assert "give DATA" in said
+    Path("mine").mkdir()
+    Path("mine/components.csv").write_text("my own file")
+    _, said = program("fit", "data.csv", "-k", 3, "-o", "mine", "--resume", code=2)
+    assert "mine holds components.csv of an earlier run" in said
+
+
+def test_ctrl_c_keeps_what_there_is(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        stop_at(5, KeyboardInterrupt, patch)
+        out, _ = program("fit", "data.csv", *LONG, "-o", "out", "--json", code=130)
+    told = json.loads(out)
+    assert (told["status"], told["n_iter"], told["converged"]) == ("interrupted", 5, False)
+    assert names("out") == FILES
+    assert manifest("out")["status"] == "interrupted"
+    assert pw.load("out/model.safetensors").transform("data.csv").shape == (60, 3)
+    program("fit", "--resume", "-o", "out")
+    assert manifest("out")["status"] == "complete"
+    assert pw.load("out/model.safetensors").n_iter_ == 40
+
+
+def test_the_farthest_is_gone_on_with(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    for iteration, stop in ((5, KeyboardInterrupt), (6, KeyboardInterrupt), (7, Killed)):
+        with monkeypatch.context() as patch:
+            stop_at(iteration, stop, patch)
+            words = [*LONG, "-o", "out", "--checkpoint-every", 0, "--resume"]
+            if stop is Killed:
+                with pytest.raises(Killed):
+                    program("fit", "data.csv", *words)
+            else:
+                program("fit", "data.csv", *words, code=130)
+    assert manifest("out")["fit"]["stop_reason"] == "interrupted by the user after iteration 11"
+    assert pw.load("out/checkpoint.safetensors").n_iter_ == 18
+    program("fit", "--resume", "-o", "out")
+    assert manifest("out")["resumed"] == [5, 18]
+    assert pw.load("out/model.safetensors").stop_reason_ == "max_iter=40 reached"
+
+
+def test_ctrl_c_with_nothing_to_keep(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pw.SPA, "fit", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    _, said = program("fit", "data.csv", "-k", 3, "-m", "spa", "-o", "out", code=130)
+    assert "interrupted before there was anything to keep" in said
+    assert not Path("out").exists()
+
+
+def test_disk_full(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("partwise.io.writing.write_atomically", full)
+        _, said = program("fit", "data.csv", "-k", 3, "-o", "out", code=1)
+    assert "cannot write out/components.csv: No space left on device; with --resume it can be finished" in said
+    assert len(components("out")) == 3
+    program("fit", "--resume", "-o", "out")
+    assert names("out") == FILES
+
+
+def test_no_room_for_checkpoints_ends_no_fit(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "CHECKPOINT", "no/such/folder")
+    _, said = program("fit", "data.csv", *LONG, "-o", "out", "--checkpoint-every", 0)
+    assert said.count("There is no checkpoint") == 1
+
+
+def test_kill_9(folder: Path, program: Program) -> None:
+    np.save("X.npy", np.vstack([X] * 20))
+    words = ["fit", "X.npy", "-k", "3", "--tol", "0", "--max-iter", "2000", "-o", "out", "-q"]
+    start = [sys.executable, "-c", "from partwise.cli import main; main()"]
+    process = subprocess.Popen([*start, *words, "--checkpoint-every", "0.02"])
+    begin = time.monotonic()
+    while process.poll() is None and not Path("out/checkpoint.safetensors").exists() and time.monotonic() - begin < 60:
+        time.sleep(0.01)
+    time.sleep(0.05)
+    process.kill()
+    assert process.wait(timeout=60) == -9
+    done = pw.load("out/checkpoint.safetensors").n_iter_
+    assert 0 < done < 2000
+    program(*words, "--resume")
+    assert pw.load("out/model.safetensors").n_iter_ == 2000
+    assert names("out") == FILES
+
+
+# --- wrong usage --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "code"),
+    [
+        ([], "give DATA, the file to read", 2),
+        (["data.csv"], "give -k, the number of parts", 2),
+        (["data.csv", "-k", "13"], "-k 13 is too many for 60 samples of 12 features: at most 12", 2),
+        (["data.csv", "-k", "0"], "'-k'", 2),
+        (["data.csv", "-k", "2", "-m", "auto"], "method auto is reserved", 2),
+        (["data.csv", "-k", "2", "-m", "hal"], "there is no method 'hal'; did you mean hals?", 2),
+        (["data.csv", "-k", "2", "-m", "spa", "--max-iter", "3"], "spa has no option 'max_iter'", 2),
+        (["data.csv", "-k", "2", "--set", "sweep=2"], "hals has no option 'sweep'; did you mean sweeps?", 2),
+        (["data.csv", "-k", "2", "--set", "sweeps"], "give name=value", 2),
+        (["data.csv", "-k", "2", "--set", "sweeps=-1"], "option sweeps of hals must be an int in the range", 2),
+        (["data.csv", "-k", "2", "--set", "random_state=1"], "random_state: give it as --seed", 2),
+        (["data.csv", "-k", "2", "--tol", "1", "--set", "tol=1"], "tol is given twice", 2),
+        (["data.csv", "-k", "2", "--init", "nowhere"], "option init of hals must be one of 'nndsvd'", 2),
+        (["data.csv", "-k", "2", "--preprocess", "idf"], "--preprocess must be one of none, tfidf, log1p, unit", 2),
+        (["data.csv", "-k", "2", "--preprocess", "tfidf"], "tfidf is for counts", 2),
+        (["data.csv", "-k", "2", "--image-shape", "5x5"], "--image-shape 5x5 has 25 pixels, a sample 12 features", 2),
+        (["data.csv", "-k", "2", "--image-shape", "12"], "give height x width", 2),
+        (["data.csv", "-k", "2", "--format", "mat"], "data.csv", 2),
+        (["data.csv", "-k", "2", "-o", "data.csv"], "-o data.csv is a file; give a folder", 2),
+        (["data.csv", "-k", "2", "-o", "data.csv/out"], "cannot write into data.csv/out: Not a directory", 1),
+        (["data.csv", "-k", "2", "--from", "x", "--resume"], "give one of them", 2),
+        (["--from", "nowhere.json"], "nowhere.json: No such file", 2),
+        (["--from", "data.csv"], "data.csv is not a manifest", 2),
+        (["nowhere.csv", "-k", "2"], "nowhere.csv: there is no such file or folder", 2),
+        (["bad.csv", "-k", "1"], "bad.csv, line 3", 2),
+        (["nan.csv", "-k", "2"], "nan.csv: the data contains 1 NaN or infinity value(s), the first in row 3 ('s3')", 2),
+        (["negative.npy", "-k", "2"], "row 3, column 5 (counted from 0); this method needs data >= 0", 2),
+        (["negative.npy", "-k", "2"], "These methods take negative data: and, purification", 2),
+        (["empty.npy", "-k", "2"], "empty.npy: there is no number in it", 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_wrong_usage(words: list[str], message: str, code: int, program: Program, folder: Path) -> None:
+    Path("bad.csv").write_text("a,b\n1,2\n1,x\n")
+    holes = X.copy()
+    holes[3, 5] = np.nan
+    write_csv("nan.csv", holes, FEATURES, SAMPLES)
+    holes[3, 5] = -1.0
+    np.save("negative.npy", holes)
+    np.save("empty.npy", np.zeros((0, 4)))
+    before = sorted(path.name for path in folder.iterdir())
+    _, said = program("fit", *words, code=code)
+    assert message in said
+    assert sorted(path.name for path in folder.iterdir()) == before  # nothing is left behind

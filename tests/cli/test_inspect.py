@@ -1,0 +1,64 @@
+"""The program ``partwise inspect``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import partwise as pw
+from tests.cli.helpers import FEATURES, X
+
+Program = Callable[..., tuple[str, str]]
+
+
+def test_a_model_of_the_program(program: Program) -> None:
+    program("fit", "data.csv", "-k", 3, "--preprocess", "unit", "-o", "out", "-q")
+    out, _ = program("inspect", "out")
+    assert out.startswith("HALS: 3 parts of 12 features, prepared by unit\n")
+    for word in ("reconstruction_error", "stop_reason", "KKT residual", "sha256", "max_iter", "component_0"):
+        assert word in out
+    told = json.loads(program("inspect", "out/model.safetensors", "--json", "--top", 4)[0])
+    model, weights = pw.load("out/model.safetensors"), pw.read("out/weights.csv").X
+    sizes = weights.sum(axis=0) * model.components_.sum(axis=1)
+    assert [part["share"] for part in told["parts"]] == pytest.approx(sorted(sizes / sizes.sum(), reverse=True))
+    for part in told["parts"]:
+        row = model.components_[int(part["name"].removeprefix("component_"))]
+        assert [one["name"] for one in part["features"]] == [FEATURES[j] for j in np.argsort(-row)[:4]]
+    assert told["fit"]["n_iter"] == model.n_iter_
+    assert told["provenance"]["seed"] == 0
+    assert told["parameters"]["max_iter"] == 1000
+
+
+def test_a_model_of_the_library(program: Program) -> None:
+    pw.save(pw.HALS(2, init=X[:2], max_iter=5, tol=0.0).fit(X), "m.safetensors")
+    out, _ = program("inspect", "m.safetensors")
+    assert "array of shape (2, 12)" in out
+    told = json.loads(program("inspect", "m.safetensors", "--json")[0])
+    assert [part["share"] for part in told["parts"]] == [None, None]
+    assert told["parts"][0]["features"][0]["name"].startswith("feature_")
+
+
+def test_names_are_no_markup(program: Program) -> None:
+    lines = ["[bold]x[/bold],[red],c", *(",".join(map(repr, row)) for row in X[:, :3].tolist())]
+    Path("odd.csv").write_text("\n".join(lines))
+    program("fit", "odd.csv", "-k", 1, "-m", "spa", "-o", "out")
+    assert "[bold]x[/bold]" in program("inspect", "out")[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("nowhere", "nowhere: there is no such file or folder"),
+        (".", "holds no model.safetensors"),
+        ("data.csv", "data.csv: not a readable model"),
+        ("new.safetensors", "holds a HALS that is not fitted"),
+    ],
+)
+def test_no_model(path: str, message: str, program: Program) -> None:
+    pw.save(pw.HALS(2), "new.safetensors")
+    assert message in program("inspect", path, code=2)[1]
+    assert json.loads(program("inspect", path, "--json", code=2)[0])["status"] == "failed"

@@ -1,0 +1,101 @@
+"""The program ``partwise transform``: what the fit did, done to other data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import partwise as pw
+from tests.cli.helpers import FEATURES, SAMPLES, X, write_csv
+
+Program = Callable[..., tuple[str, str]]
+ORDER = np.random.default_rng(0).permutation(X.shape[1])
+
+
+@pytest.fixture
+def fitted(program: Program) -> Program:
+    program("fit", "data.csv", "-k", 3, "-o", "out", "-q")
+    return program
+
+
+@pytest.mark.parametrize("model", ["out", "out/model.safetensors"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npy"])
+def test_training_data(model: str, suffix: str, fitted: Program) -> None:
+    fitted("transform", model, "data.csv", "-o", f"sub/w.{suffix}")
+    np.testing.assert_array_equal(pw.read(f"sub/w.{suffix}").X, pw.read("out/weights.csv").X)
+    if suffix == "csv":
+        assert Path("sub/w.csv").read_bytes() == Path("out/weights.csv").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["tfidf", "log1p", "unit"])
+def test_preparation_is_done_again(kind: str, program: Program) -> None:
+    counts = np.random.default_rng(1).poisson(2.0, (40, 7)).astype(float)
+    np.save("all.npy", counts)
+    np.save("some.npy", counts[30:])
+    program("fit", "all.npy", "-k", 2, "--preprocess", kind, "-o", "out")
+    program("transform", "out", "some.npy", "-o", "some.csv")
+    np.testing.assert_allclose(pw.read("some.csv").X, pw.read("out/weights.csv").X[30:], rtol=1e-9, atol=1e-12)
+
+
+def test_features_in_another_order(fitted: Program) -> None:
+    write_csv("turned.csv", X[:, ORDER], [FEATURES[j] for j in ORDER], SAMPLES)
+    out, _ = fitted("transform", "out", "turned.csv", "-o", "w.csv", "--json")
+    assert Path("w.csv").read_bytes() == Path("out/weights.csv").read_bytes()
+    told = json.loads(out)
+    assert told["shape"] == [60, 3]
+    assert told["error"] == pytest.approx(pw.load("out/model.safetensors").reconstruction_error_)
+
+
+def test_missing_and_extra_features(fitted: Program) -> None:
+    write_csv("other.csv", X, [*FEATURES[:-2], "new", "newer"], SAMPLES)
+    _, said = fitted("transform", "out", "other.csv", code=2)
+    assert "other.csv: the data has 2 of the model's features missing: 'f10', 'f11' (--fill-missing" in said
+    assert "and 2 features that the model does not know: 'new', 'newer' (--ignore-extra" in said
+    fitted("transform", "out", "other.csv", "--ignore-extra", "--fill-missing")
+    rows = X.copy()
+    rows[:, -2:] = 0.0
+    H = pw.load("out/model.safetensors").components_
+    np.testing.assert_allclose(pw.read("weights.csv").X, pw.nnls(H, rows), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["npy", "parts"])
+def test_on_disk(kind: str, fitted: Program) -> None:
+    np.save("X.npy", X)
+    Path("parts").mkdir()
+    for i in (0, 1):
+        sp.save_npz(f"parts/{i}.npz", sp.csr_array(X[30 * i : 30 * i + 30]))
+    fitted("transform", "out", {"npy": "X.npy"}.get(kind, kind), "--in-memory", 0, "-o", "w.csv")
+    np.testing.assert_allclose(pw.read("w.csv").X, pw.read("out/weights.csv").X, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "code"),
+    [
+        (["nowhere", "data.csv"], "nowhere: there is no such file or folder", 2),
+        (["empty", "data.csv"], "empty holds no model.safetensors", 2),
+        (["data.csv", "data.csv"], "data.csv: not a readable model", 2),
+        (["out", "nowhere.csv"], "nowhere.csv: there is no such file or folder", 2),
+        (["out", "narrow.npy"], "narrow.npy: it has 5 features, and the model 12", 2),
+        (["out", "turned.npy"], "is it to be read with --transpose?", 2),
+        (["out", "nan.npy"], "nan.npy: the data contains 1 NaN or infinity value(s), the first in row 2, column 3", 2),
+        (["out", "data.csv", "-o", "w.xlsx"], "-o w.xlsx: give a file that ends in .csv, .parquet, .npy", 2),
+        (["out", "data.csv", "-o", "data.csv/w.csv"], "cannot write into data.csv: File exists", 1),
+        (["out"], "Missing argument 'DATA'", 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_usage(words: list[str], message: str, code: int, fitted: Program) -> None:
+    Path("empty").mkdir()
+    np.save("narrow.npy", X[:, :5])
+    np.save("turned.npy", X.T)
+    rows = X.copy()
+    rows[2, 3] = np.inf
+    np.save("nan.npy", rows)
+    _, said = fitted("transform", *words, code=code)
+    assert message in said
+    assert not Path("weights.csv").exists()
