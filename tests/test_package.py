@@ -21,7 +21,6 @@ import partwise
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMANDS = ["pip install '.[all]' && partwise demo", "pip install '.[all,test]' && pytest"]
 PUBLIC_MODULES = ("datasets", "io", "metrics", "linalg", "sources", "starts", "plots")
 
@@ -89,44 +88,6 @@ def test_version():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_readme_has_the_commands(command: str):
     assert README.splitlines().count(command) == 1
-
-
-def examples(page: Path) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-
-
-EXAMPLES = [
-    pytest.param(code, id=f"{page.name}-{number}")
-    for page in PAGES
-    for number, code in enumerate(examples(page), start=1)
-]
-
-
-def run_example(code: str) -> dict[str, Any]:
-    names: dict[str, Any] = {"__name__": "example"}
-    exec(compile(code, "example", "exec"), names)
-    return names
-
-
-@pytest.mark.parametrize("code", EXAMPLES)
-def test_example_runs(code: str, capsys: pytest.CaptureFixture[str]):
-    run_example(code)
-    assert capsys.readouterr().out.strip()
-
-
-def test_readme_example_recovers():
-    (code,) = examples(ROOT / "README.md")
-    names = run_example(code)
-    assert names["model"].converged_
-    assert names["match"].cosines.min() > 0.9999
-    assert names["certificate"].largest < 1e-10
-
-
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path):
-    links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
-    local = [link for link in links if "://" not in link]
-    assert [link for link in local if not (page.parent / link).exists()] == []
 
 
 def test_readme_picture_is_small():
