@@ -8,9 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import scipy.sparse as sp
 
 from partwise.exceptions import InputError
-from partwise.lab import Found, Method, finish, load_result, read_manifest, run_experiment
+from partwise.lab import (
+    Case,
+    Figure,
+    Found,
+    Method,
+    Problem,
+    figures,
+    finish,
+    load_result,
+    read_manifest,
+    run_experiment,
+)
 from partwise.lab import run as runner
 from partwise.lab.methods import METHODS
 from tests.lab.toys import TOY, with_missing
@@ -107,6 +119,35 @@ def test_methods_are_compiled_before_they_are_timed(tmp_path: Path, failing: lis
     assert [row["number"] for row in result.table] == [1, 2]
 
 
+def test_method_that_cannot_be_compiled_is_measured(tmp_path: Path, failing: list[object]):
+    failing += [ValueError("not on so little data")]
+    result = run_experiment(replace(TOY, methods=("plan",), timed=True), tmp_path, seeds=1)
+    assert result.table.values("score").tolist() == pytest.approx([1.0, 1.0])
+
+
+@pytest.mark.parametrize("name", ["anls-signed", "online-lda"])
+def test_method_that_cannot_take_the_data_is_a_row(tmp_path: Path, name: str):
+    experiment = replace(TOY, cases=lambda size: [Case("sparse", lambda seed: Problem(sp.eye_array(4).tocsr(), 2))])
+    result = run_experiment(experiment, tmp_path, seeds=1, methods=[name])
+    assert "ValueError: this method is for dense data" in result.table[0]["failure"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 0.0])
+def test_figures_of_anything(tmp_path: Path, failing: list[object], monkeypatch: pytest.MonkeyPatch, value: float):
+    monkeypatch.setitem(runner.MEASURES, "score", replace(runner.MEASURES["score"], of=lambda problem, found: value))
+    drawn = (figures.against("scale", "score", across="scale"), figures.bars("score"), figures.heat("score"))
+    experiment = replace(TOY, methods=("plan",), figures=tuple(Figure("", draw) for draw in drawn))
+    run_experiment(experiment, tmp_path, seeds=1)
+    assert (tmp_path / "index.html").read_text().count("<svg") == 4
+
+
+def test_method_of_another_version_is_shown(tmp_path: Path, failing: list[object]):
+    run_experiment(TOY, tmp_path, seeds=1, methods=["plan", "true-weights"])
+    del METHODS["plan"]
+    finish(TOY, tmp_path)
+    assert "plan" in (tmp_path / "index.html").read_text()
+
+
 def test_failure_is_a_row(tmp_path: Path, failing: list[object]):
     failing += [ValueError("too <small>")]
     result = run_experiment(replace(TOY, methods=("plan",)), tmp_path, seeds=1)
@@ -127,6 +168,13 @@ def test_more_seeds_and_methods_are_added(tmp_path: Path):
     second = run_experiment(TOY, tmp_path, seeds=2)
     assert second.manifest["methods"] == ["true-components", "true-weights"]
     assert len(second.table) == 8
+
+
+def test_measures_are_added(tmp_path: Path):
+    run_experiment(TOY, tmp_path, seeds=1)
+    result = run_experiment(replace(TOY, measures=("score", "error", "part_error")), tmp_path, seeds=1)
+    assert len(result.table) == 4
+    assert result.table.values("part_error").max() < 1e-6
 
 
 def test_another_run_is_not_overwritten(tmp_path: Path):

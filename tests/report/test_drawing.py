@@ -6,6 +6,7 @@ import base64
 import re
 import struct
 import zlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,7 +74,16 @@ def test_view_knows_places_and_unit():
     assert view.unit == "nm"
 
 
+@pytest.mark.parametrize("shape", [(12,), (3, 4, 1), (3.5, 4), "34", (3, None), 12], ids=repr)
+def test_image_shape_must_be_two_numbers(shape: Any):
+    with pytest.raises(InputError, match="must be two whole numbers"):
+        view_of(None, 12, shape)
+
+
 def test_image_shape_must_fit():
+    assert view_of(None, 12, np.array([3, 4])).image_shape == (3, 4)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"image_shape=\(-3, -4\) does not go with 12 features"):
+        view_of(None, 12, (-3, -4))
     with pytest.raises(InputError, match=r"image_shape=\(3, 4\) does not go with 13 features"):
         view_of(None, 13, (3, 4))
 
@@ -202,19 +212,28 @@ def points(path: str) -> list[tuple[float, float]]:
 
 
 def test_spectrum_goes_up_from_its_zero_line():
-    path = charts.spectrum(np.array([0.0, 2.0, 1.0]), np.array([1.0, 2.0, 5.0]), signed=False)
+    path = charts.spectrum(np.array([0.0, 2.0, 1.0]), np.array([1.0, 2.0, 5.0]))
     assert points(path) == [(0, 400), (0, 400), (250, 16), (1000, 208)]
-    assert path.endswith("V400")
+    assert path.endswith("V400H0")
 
 
-def test_signed_spectrum_has_its_zero_in_the_middle():
-    path = charts.spectrum(np.array([1.0, 0.0, -2.0]), np.arange(3.0), signed=True)
-    assert points(path) == [(0, 200), (0, 104), (500, 200), (1000, 392)]
+@pytest.mark.parametrize(
+    ("values", "heights"),
+    [
+        ([1.0, 0.0, -2.0], [141, 16, 141, 392]),
+        ([3.0, 0.0, -1.0], [298, 16, 298, 392]),
+        ([-1.0, 0.0, -2.0], [16, 204, 16, 392]),
+    ],
+    ids=["mostly-negative", "mostly-positive", "negative"],
+)
+def test_signed_spectrum_fills_its_height(values: list[float], heights: list[int]):
+    path = charts.spectrum(np.array(values), np.arange(3.0))
+    assert [y for _, y in points(path)] == heights
 
 
 def test_descending_spectrum_is_turned():
-    one = charts.spectrum(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0]), signed=False)
-    assert one == charts.spectrum(np.array([3.0, 2.0, 1.0]), np.array([1.0, 2.0, 3.0]), signed=False)
+    one = charts.spectrum(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0]))
+    assert one == charts.spectrum(np.array([3.0, 2.0, 1.0]), np.array([1.0, 2.0, 3.0]))
 
 
 def test_envelope_keeps_every_peak():
@@ -251,11 +270,26 @@ def test_curve_is_logarithmic():
     (_, top), (_, middle), (_, bottom) = points(chart.path)
     assert middle - top == bottom - middle
     assert chart.x == ((0.0, "0"), (100.0, "2"))
+    assert chart.x_label == "iteration"
 
 
 def test_constant_curve():
     chart = charts.curve("Objective", np.array([0.0, 1.0]), np.array([5.0, 5.0]))
     assert "nan" not in chart.path
+
+
+def test_curve_that_hardly_changes():
+    chart = charts.curve("Objective", np.array([0.0, 1.0]), np.array([5.0, 5.0 * (1.0 + 1e-15)]))
+    (_, first), (_, last) = points(chart.path)
+    assert first == last
+    assert max(len(text) for _, text in chart.y) <= 6
+
+
+def test_axis_of_long_numbers():
+    days = np.arange(20240101.0, 20240131.0)
+    texts = [text for _, text in charts.axis_ticks(days)]
+    assert len(set(texts)) == len(texts) >= 2
+    assert set(texts) <= {f"{day:.0f}" for day in days}
 
 
 def test_histogram_counts():

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import partwise as pw
 from partwise.exceptions import InputError
+from partwise.report import maps
 from partwise.report.facts import Facts, cosines, course, gather, settings, similar_pairs, top_features, weights_map
 from partwise.report.findings import findings
 from partwise.report.naming import Names
@@ -113,6 +114,15 @@ def test_cosines():
     np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
+def test_rounding_makes_no_signs():
+    components = np.array([[0.0, 1.0, 2.0], [3.0, -1e-9, 0.0]])
+    facts = gather(with_components(components), pw.open_source(W @ components), W)
+    assert not facts.signed
+    assert facts.top[facts.order.tolist().index(1), 0] == 0
+    components[1, 1] = -1e-3
+    assert gather(with_components(components), pw.open_source(W @ components), W).signed
+
+
 def test_top_features():
     assert top_features(np.array([[1.0, 3.0, 2.0]]), 2).tolist() == [[1, 2]]
 
@@ -162,6 +172,12 @@ def test_map_is_binned_by_means():
 
 def test_map_leaves_samples_without_weights_out():
     assert weights_map(np.zeros((5, 3), np.float32)).shape == (0, 3)
+    weights = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    facts = gather(with_components(H), pw.open_source(X[:3] + 1.0), weights)
+    assert len(facts.weights_map) == 2
+    found = maps.weights_map(facts, 2)
+    assert found is not None
+    assert not found["binned"]
 
 
 def test_course_of_an_iterative_method():

@@ -252,6 +252,38 @@ def test_a_data_frame_brings_names(tmp_path: Path):
     assert re.search(r"<bdi>s\d+</bdi>", text)
 
 
+def test_columns_in_another_order_are_refused(tmp_path: Path):
+    pandas = pytest.importorskip("pandas")
+    _, rows = mixtures(20, 6, 2)
+    frame = pandas.DataFrame(rows, columns=[f"f{i}" for i in range(6)])
+    model = pw.SPA(2).fit(frame)
+    with pytest.raises(InputError, match="X names column 0 'f5', but SPA was fitted with 'f0' there"):
+        pw.write_report(tmp_path / "report.html", model, frame[frame.columns[::-1]])
+    assert "SPA found 2 parts" in written(tmp_path, model, rows)
+
+
+def test_names_in_a_series_go_by_their_place(tmp_path: Path):
+    pandas = pytest.importorskip("pandas")
+    model, rows = mixtures(20, 6, 2)
+    names = [f"s{i}" for i in range(20)]
+    series = pandas.Series(names, index=range(19, -1, -1))
+    assert written(tmp_path, model, rows, sample_names=series) == written(tmp_path, model, rows, sample_names=names)
+
+
+def test_weights_may_be_sparse(tmp_path: Path):
+    model, weights = with_components(H), sp.csr_array(W)
+    assert written(tmp_path, model, X, weights=weights) == written(tmp_path, model, X, weights=W)
+
+
+def test_samples_learnt_one_by_one_are_no_iterations(tmp_path: Path):
+    _, rows = mixtures(50, 6, 2)
+    model = pw.ConservativeNMF(2, max_passes=3, random_state=0).fit(rows)
+    text = written(tmp_path, model, rows)
+    assert "<dt>samples learnt</dt><dd>150</dd>" in text
+    assert '<div class="label">samples</div>' in text
+    assert "iteration" not in text
+
+
 @pytest.mark.parametrize("name", [n for n in pw.estimators.__all__ if isinstance(getattr(pw, n, None), type)])
 def test_every_estimator_has_a_report(tmp_path: Path, name: str):
     data = pw.datasets.make_topics(n_samples=60, n_features=20, n_components=3, random_state=0)
@@ -273,8 +305,13 @@ def test_every_estimator_has_a_report(tmp_path: Path, name: str):
         ({"sample_names": ["a"]}, "sample_names has 1 names for 4"),
         ({"image_shape": (2, 2)}, "image_shape"),
         ({"data": np.ones((4, 5))}, "data has 5 features, but the components have 3"),
+        ({"data": X * np.nan, "weights": W}, "hold NaN"),
+        ({"data": X * 1e200, "weights": W * 1e200}, "squares leave the range"),
+        ({"data": X * 1e-200, "weights": W * 1e-200}, "squares leave the range"),
+        ({"sample_names": {"a", "b", "c", "d"}}, "sample_names must be a sequence of names, got set"),
+        ({"sample_names": 4}, "sample_names must be a sequence of names, got int"),
     ],
-    ids=["weights", "features", "samples", "image", "data"],
+    ids=["weights", "features", "samples", "image", "data", "nan", "large", "small", "set", "no-names"],
 )
 def test_what_does_not_fit_is_refused(tmp_path: Path, options: dict[str, Any], message: str):
     data = options.pop("data", X)

@@ -246,7 +246,7 @@ def _report(path: Path, mixture: Mixture, outcomes: list[Outcome], per_sample: i
             ours.model,
             mixture.X,
             image_shape=mixture.image_shape,
-            title=f"{parts} digits, found in mixtures of them",
+            title=f"{parts} digits, looked for in mixtures of them",
             about=about,
             command=command,
         )

@@ -55,7 +55,6 @@ _METHODS = (
         "every part is absent from some samples (3 k of them); weights may be correlated, parts signed, data noisy",
         "the true parts up to the noise, from a start that is near (Li & Liang 2017); no bound for your own data",
         "an SVD, then a pass over projected data for each of usually 10 to 50 stages",
-        measure="squares",
     ),
     Method(
         "hals",

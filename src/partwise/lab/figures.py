@@ -71,6 +71,9 @@ def against(x: str, y: str, *, across: str, panel: str | None = None, logs: str 
             for i, method in enumerate(methods(result)):
                 at = sorted(rows.where(method=method).distinct(x))
                 means = np.array([rows.mean(y, method=method, **{x: place}) for place in at])
+                known = np.isfinite(means)
+                if not known.any():
+                    continue
                 if "y" in logs:
                     means = np.maximum(means, SMALLEST)
                 style: dict[str, Any] = {
@@ -79,7 +82,7 @@ def against(x: str, y: str, *, across: str, panel: str | None = None, logs: str 
                     "ms": 4,
                     "lw": 1.3,
                 }
-                axes.plot(at, means, label=method, **style)
+                axes.plot(np.array(at)[known], means[known], label=method, **style)
             for axis in logs:
                 getattr(axes, f"set_{axis}scale")("log")
             legend(axes)
@@ -122,15 +125,16 @@ def bars(y: str, published: Mapping[str, Mapping[str, float]] | None = None) -> 
             tall = 0.8 + 0.24 * len(names)
             figure, axes = chart(label(y), "", height=tall, left=0.34, bottom=0.5 / tall)
             places = np.arange(len(names))[::-1]
-            axes.barh(places, np.nan_to_num(values), color=[colour(result, name) for name in names], height=0.62)
-            for place, method, value in zip(places, names, values, strict=True):
+            ends = np.where(np.isfinite(values), values, 0.0)
+            axes.barh(places, ends, color=[colour(result, name) for name in names], height=0.62)
+            for place, method, value, end in zip(places, names, values, ends, strict=True):
                 number = (published or {}).get(method, {}).get(case)
                 if number is not None:
                     axes.plot([number, number], [place - 0.42, place + 0.42], color=INK, lw=1.6)
                 text = "–" if np.isnan(value) else format(value, MEASURES[y].style)
                 axes.annotate(
                     text,
-                    (max(np.nan_to_num(value), 0.0), place),
+                    (max(end, 0.0), place),
                     (3, 0),
                     textcoords="offset points",
                     va="center",
@@ -193,6 +197,7 @@ def heat(y: str) -> Draw:
     def draw(result: Result) -> dict[str, Any]:
         cases, names = result.table.distinct("case"), methods(result)
         table = np.array([[result.table.mean(y, case=case, method=name) for name in names] for case in cases])
+        known = np.isfinite(table)
         margin = 0.3 + 0.075 * max(map(len, map(str, cases)), default=0)  # inches for the names of the cases
         wide, tall = margin + 0.5 * len(names), 1.3 + 0.26 * len(cases)
         figure, axes = chart("", "", width=wide, height=tall, left=margin / wide, bottom=1.2 / tall)
@@ -203,7 +208,7 @@ def heat(y: str) -> Draw:
             for j in range(len(names)):
                 text = "–" if np.isnan(table[i, j]) else f"{table[i, j]:.0e}".replace("e-0", "e-")
                 ink = "white" if -shade[i, j] > 3.5 else "#202020"
-                best = table[i, j] == np.nanmin(table[i])
+                best = known[i, j] and table[i, j] == np.min(table[i], where=known[i], initial=np.inf)
                 weight = "bold" if best else "normal"
                 axes.text(j, i, text, ha="center", va="center", fontsize=TYPE - 3, color=ink, weight=weight)
                 if best:

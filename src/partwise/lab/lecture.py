@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from partwise import datasets
 from partwise.lab import figures
 from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Result, Size
-from partwise.lab.values import exponent, ratio, worst
+from partwise.lab.values import exponent, ratio, told, worst
 
 DOCUMENT = "Hsu, Non-negative matrix factorization, lecture of COMS 4772"
 
@@ -210,7 +210,8 @@ def _rows_are_noise(length: str) -> Callable[[Result], str]:
     def why(result: Result) -> str:
         def errors(method: str) -> str:
             rows = result.table.where(method=method, length=length)
-            return ", ".join(f"{rows.mean('topic_l1', documents=n):.2f}" for n in rows.distinct("documents"))
+            means = [told(rows.mean("topic_l1", documents=n), ".2f") for n in rows.distinct("documents")]
+            return ", ".join(means) or "not measured"
 
         return (
             "The row of a word has as many pairs as the word has documents, too few here: compared in all their "
@@ -254,7 +255,7 @@ TOPICS = Experiment(
                 "lower",
                 where="slide 9",
                 says="separability of V can be used",
-                why=_rows_are_noise(length),
+                why=_rows_are_noise(length) if length == "two" else "",
             )
             for length in ("two", "many")
         ),

@@ -140,6 +140,8 @@ def online_lda(problem: Problem, seed: int, budget: float | None) -> Found:
 
     from partwise.metrics import total_correlation_error
 
+    if sp.issparse(problem.X):
+        raise ValueError("this method is for dense data")
     X = np.maximum(problem.X, 0.0)
     X = X / np.maximum(X.sum(axis=1, keepdims=True), 1e-12) * DOCUMENT_LENGTH
     model = LatentDirichletAllocation(
@@ -173,7 +175,8 @@ def signed_anls(problem: Problem, seed: int, budget: float | None) -> Found:
     from partwise.linalg import nnls
     from partwise.metrics import total_correlation_error
 
-    assert problem.start is not None
+    if problem.start is None or sp.issparse(problem.X):
+        raise ValueError("this method is for dense data with a common start")
     H, W = problem.start.copy(), None
     curve: list[dict[str, float]] = []
     limit, spent, rounds = budget if budget is not None else 10.0, 0.0, 0

@@ -10,7 +10,7 @@ import numpy as np
 from partwise import datasets, metrics
 from partwise.lab import figures
 from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Result, Size
-from partwise.lab.values import mean, ratio
+from partwise.lab.values import mean, quotient, ratio
 
 DOCUMENT = "Elser, Online non-negative matrix factorization (conservative learning)"
 PUBLISHED = {50: 0.0177, 100: 0.0122, 200: 0.00770}
@@ -115,15 +115,16 @@ def _first_pass(case: str) -> Callable[[Result], float]:
     """The average error at the end of the first pass, with w = 1 / with w = 1e-5."""
 
     def value(result: Result) -> float:
-        errors = []
-        for method in ("conservative-unit", "conservative"):
-            rows = result.curves.where(case=case, method=method, seed=0)
-            samples, error = rows.values("samples"), rows.values("objective")
-            if not len(samples):
-                return float("nan")
-            # ten passes in all
-            errors.append(float(error[np.argmin(np.abs(samples - samples[-1] / 10.0))]))
-        return errors[0] / errors[1]
+        both = [
+            result.curves.where(case=case, method=method, seed=0) for method in ("conservative-unit", "conservative")
+        ]
+        samples = [rows.values("samples") for rows in both]
+        # ten passes in all; errors are means over the samples before, so that the start has none
+        one = max((places[-1] for places in samples if len(places)), default=0.0) / 10.0
+        after = [np.flatnonzero(places >= max(one, 1.0)) for places in samples]
+        if not all(map(len, after)):
+            return float("nan")
+        return quotient(*(float(rows.values("objective")[at[0]]) for rows, at in zip(both, after, strict=True)))
 
     return value
 

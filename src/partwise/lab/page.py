@@ -70,7 +70,8 @@ def render(result: Result) -> str:
             if len(result.table)
             else [],
             tables=[_pivot(result, name) for name in ("seconds", *experiment.measures)][::-1],
-            methods=[METHODS[name] for name in manifest["methods"]],
+            methods=[METHODS[name] for name in manifest["methods"] if name in METHODS],
+            once=[case.name for case in experiment.cases(manifest["size"]) if case.evidence],
             data=_data(result),
             failures=[row for row in result.table if row.get("failure")],
         )

@@ -12,7 +12,7 @@ from partwise import datasets, metrics
 from partwise.datasets.mixture import Mixture
 from partwise.lab import figures
 from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Result, Size
-from partwise.lab.values import ratio, straightness, worst
+from partwise.lab.values import quotient, ratio, straightness, told, worst
 
 DOCUMENT = "Li, Liang, Risteski (2016), Recovery guarantee of NMF via alternating updates"
 
@@ -76,11 +76,10 @@ def _l1(case: str, method: str) -> Callable[[Result], float]:
 
 
 def _shrinks(parts: str) -> Callable[[Result], float]:
-    def value(result: Result) -> float:
-        one = result.table.mean("l1", case=f"{parts} parts", method="purification-published")
-        return result.table.mean("l1", case=f"{parts} parts{MORE}", method="purification-published") / one
-
-    return value
+    one, more = (
+        {"case": case, "method": "purification-published"} for case in (f"{parts} parts", f"{parts} parts{MORE}")
+    )
+    return ratio("l1", more, one)
 
 
 RECOVERY = Experiment(
@@ -219,22 +218,22 @@ def _ablation_cases(size: Size) -> Sequence[Case]:
 def _times(case: str, method: str) -> Callable[[Result], float]:
     def value(result: Result) -> float:
         ours = result.table.worst("l1", case=case, method="purification-published")
-        return result.table.worst("l1", case=case, method=method) / ours
+        return quotient(result.table.worst("l1", case=case, method=method), ours)
 
     return value
 
 
 def _hardly_shows(parts: str) -> Callable[[Result], str]:
     def why(result: Result) -> str:
-        def error(case: str, method: str) -> float:
-            return result.table.worst("l1", case=case, method=method)
+        def error(case: str, method: str) -> str:
+            return told(result.table.worst("l1", case=case, method=method), ".3f")
 
         noisy = f"{parts} parts, adversarial"
         return (
-            "At the theorem's level both inverses decode right, behind the threshold; the error is mostly that of a "
-            f"finite sample: {error(f'{parts} parts', 'purification-published'):.3f} without noise, "
-            f"{error(noisy, 'purification-published'):.3f} with it, {error(noisy, 'purification-pinv'):.3f} with the "
-            f"pseudo-inverse; least squares on the true weights has {error(noisy, 'true-weights'):.3f}."
+            "At the theorem's level the noise is not what decides, behind the threshold: the algorithm's error without "
+            f"noise is {error(f'{parts} parts', 'purification-published')}, with it "
+            f"{error(noisy, 'purification-published')}, with the pseudo-inverse {error(noisy, 'purification-pinv')}; "
+            f"that of least squares on the true weights: {error(noisy, 'true-weights')}."
         )
 
     return why

@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -41,6 +42,8 @@ THREAD_SETTINGS = ("PARTWISE_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THRE
 LONGEST_CURVE = 400
 SHOWN = 10  # samples that are kept for a picture
 WARM_UP = 0.03  # seconds after which a method that can be stopped is stopped
+# one method's failure on one data set is a result of the lab like any other
+FAILURES = (ValueError, ArithmeticError, MemoryError, ImportError)
 
 Watch = Callable[[int, int, str], None]  # cells done, all cells, what is next
 
@@ -85,7 +88,7 @@ def run_experiment(
     manifest = _Manifest.open(folder, experiment, size, chosen, count)
     journal = _Journal(folder / JOURNAL)
     wanted = list(cells(experiment.cases(size), range(count), chosen))
-    todo = [cell for cell in wanted if _key(*cell) not in journal.done]
+    todo = [cell for cell in wanted if not _measured(journal.done.get(_key(*cell)), experiment)]
     try:
         if todo and experiment.timed:
             _warm_up(experiment, dict.fromkeys(name for _, _, name in todo), watch)
@@ -187,6 +190,11 @@ def _key(case: Case, seed: int, method: str) -> str:
     return json.dumps([case.name, method, seed])
 
 
+def _measured(entry: Mapping[str, Any] | None, experiment: Experiment) -> bool:
+    """Whether a cell has all that the experiment measures, also what it did not when the folder was begun."""
+    return entry is not None and ("failure" in entry["row"] or set(experiment.measures) <= set(entry["row"]))
+
+
 class _Journal:
     """Finished cells, one a line. A line that an interruption cut short does not count, and is overwritten."""
 
@@ -260,8 +268,7 @@ def _cell(
             _stop_if_interrupted(found)
             for measure in session.experiment.measures:
                 row[measure] = float(MEASURES[measure].of(problem, found))
-    except (ValueError, ArithmeticError, MemoryError, ImportError) as error:
-        # one method's failure on one data set is a result of the lab like any other
+    except FAILURES as error:
         return row | {"failure": f"{type(error).__name__}: {error}"}, ()
     row |= {key: value for key, value in found.facts.items() if key != "seconds"}
     if problem.image_shape is not None:
@@ -299,7 +306,7 @@ def _warm_up(experiment: Experiment, names: Mapping[str, None], watch: Watch | N
     for name in names:
         if watch:
             watch(0, len(names), f"compiling {name}")
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), suppress(*FAILURES):
             warnings.simplefilter("ignore")
             for problem in problems:
                 METHODS[name].run(problem, 0, WARM_UP)

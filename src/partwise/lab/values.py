@@ -26,11 +26,17 @@ def worst(column: str, **equal: Any) -> Value:
 def ratio(column: str, above: Mapping[str, Any], below: Mapping[str, Any]) -> Value:
     """The quotient of two means."""
 
-    def value(result: Result) -> float:
-        bottom = result.table.mean(column, **below)
-        return result.table.mean(column, **above) / bottom if bottom else NOTHING
+    return lambda result: quotient(result.table.mean(column, **above), result.table.mean(column, **below))
 
-    return value
+
+def quotient(above: float, below: float) -> float:
+    """One number over another; nothing over an exact zero."""
+    return above / below if below else NOTHING
+
+
+def told(value: float, style: str) -> str:
+    """A number as part of an explanation, which may have been left out by ``--methods``."""
+    return "not measured" if np.isnan(value) else format(value, style)
 
 
 def straightness(case: str, method: str, factor: float) -> Value:

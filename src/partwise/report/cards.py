@@ -82,7 +82,7 @@ def make_cards(facts: Facts, source: RowSource, names: Names, view: View) -> lis
                 dead=bool(facts.dead[i]),
                 similar=similar.get(i, [])[:3],
                 bars=_bars(h, facts.top[i], names, signed) if view.kind == "bars" else [],
-                path=charts.spectrum(h, view.positions, signed) if view.positions is not None and h.any() else "",
+                path=charts.spectrum(h, view.positions) if view.positions is not None and h.any() else "",
                 peaks=_peaks(h, names, view) if view.positions is not None else "",
                 image=_image(h, view, side, signed) if view.kind == "image" else "",
                 samples=_samples(facts, i, names, thumbnails),
@@ -107,7 +107,7 @@ def _bars(h: Array, top: Array, names: Names, signed: bool) -> list[tuple[str, f
 def _peaks(h: Array, names: Names, view: View) -> str:
     assert view.positions is not None
     found = charts.peaks(h)
-    texts = [f"{view.positions[j]:.6g}" if names.features is not None else str(j) for j in found]
+    texts = [f"{view.positions[j]:.10g}" if names.features is not None else str(j) for j in found]
     return ", ".join(texts) + (f" {view.unit}" if view.unit and texts else "")
 
 

@@ -17,6 +17,7 @@ Ticks = tuple[tuple[float, str], ...]  # place in per cent from the left or the 
 
 WIDTH, HEIGHT = 1000, 400  # of the view box of a plot; it is stretched to its place
 PROMINENT = 0.1  # of the height of a part, for what counts as a peak of it
+AXIS_LETTERS = 27  # for which there is room under a spectrum
 ENVELOPE = 400  # points of a line; of more the smallest and largest of every stretch are kept
 
 
@@ -32,18 +33,19 @@ class Chart:
     summary: str = ""
 
 
-def curve(title: str, x: Array, y: Array) -> Chart:
-    """A line over iterations, logarithmic upwards."""
+def curve(title: str, x: Array, y: Array, step: str = "iteration") -> Chart:
+    """A line over iterations, or other steps, logarithmic upwards."""
     logs = np.log10(y)
     low, high = float(logs.min()), float(logs.max())
-    pad = max(0.04 * (high - low), 1e-3 * max(1.0, abs(high)) if high == low else 0.0)
+    # what hardly changes is shown so, and numbers beside it stay short
+    pad = max(0.04 * (high - low), 1e-3 * max(1.0, abs(high)) - (high - low) / 2.0)
     low, high = low - pad, high + pad
     across = (x - x[0]) / (x[-1] - x[0]) * WIDTH
     up = (high - logs) / (high - low) * HEIGHT
     y_ticks = [(100.0 * (high - at) / (high - low), text) for at, text in log_ticks(low, high)]
     ends = [(0.0, f"{x[0]:,.0f}"), (100.0, f"{x[-1]:,.0f}")]
     summary = f"{title}: from {number(float(y[0]))} to {number(float(y[-1]))}"
-    return Chart(title, line(across, up), tuple(ends), tuple(y_ticks), "iteration", summary)
+    return Chart(title, line(across, up), tuple(ends), tuple(y_ticks), step, summary)
 
 
 def log_ticks(low: float, high: float) -> list[tuple[float, str]]:
@@ -115,17 +117,18 @@ def columns(counts: Array) -> str:
     return path
 
 
-def spectrum(values: Array, positions: Array, signed: bool) -> str:
-    """A part over its ordered features, from its zero line up (and down); each has its own height."""
+def spectrum(values: Array, positions: Array) -> str:
+    """A part over its ordered features, from its zero line up and (where negative) down; each fills its height."""
     low, high = float(positions.min()), float(positions.max())
     across = (positions - low) / (high - low or 1.0) * WIDTH
     if across[0] > across[-1]:
         across, values = across[::-1], values[::-1]
     across, values = envelope(across, values)
-    largest = float(np.abs(values).max()) or 1.0
-    zero, unit = (HEIGHT / 2, HEIGHT / 2 - 8) if signed else (HEIGHT, HEIGHT - 16)
-    up = zero - unit * (values / largest)
-    return f"M{across[0]:.0f} {zero:.0f}L" + line(across, up)[1:] + f"V{zero:.0f}"
+    above, below = max(0.0, float(values.max())), max(0.0, -float(values.min()))
+    zero = 16 + (HEIGHT - 16 - 8 * (below > 0.0)) * (above / ((above + below) or 1.0))
+    unit = (zero - 16) / above if above else (HEIGHT - 24) / (below or 1.0)
+    up = zero - unit * values
+    return f"M{across[0]:.0f} {zero:.0f}L" + line(across, up)[1:] + f"V{zero:.0f}H{across[0]:.0f}"
 
 
 def envelope(x: Array, y: Array, points: int = ENVELOPE) -> tuple[Array, Array]:
@@ -163,8 +166,12 @@ def part_ticks(parts: int) -> Ticks:
 def axis_ticks(positions: Array) -> Ticks:
     """A few round places along a spectrum's axis."""
     low, high = float(positions.min()), float(positions.max())
-    values, _ = round_values(low, high, 5)
-    return tuple((100.0 * float(value - low) / (high - low), f"{value:.6g}") for value in values)
+    for wanted in (5, 3, 1):
+        values = round_values(low, high, wanted)[0]
+        texts = [f"{value:.10g}" for value in values]
+        if sum(map(len, texts)) <= AXIS_LETTERS:
+            break
+    return tuple((100.0 * float(value - low) / (high - low), text) for value, text in zip(values, texts, strict=True))
 
 
 def share_heights(shares: Array) -> list[tuple[float, str]]:

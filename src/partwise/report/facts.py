@@ -17,6 +17,7 @@ Array = npt.NDArray[Any]
 TOP = 10  # features of a part
 EACH_SIGN = 3  # of them that are positive, and that are negative, if there are so many
 MAP_ROWS = 360
+ROUNDING = 1e-5  # of a part's largest entry, below which negative ones mean nothing
 REDUNDANT = 0.95  # cosine between two parts that say nearly the same
 CURVE_POINTS = 300
 
@@ -26,13 +27,14 @@ class Course:
     """How a fit went; what the estimator does not tell is None."""
 
     n_iter: int | None
+    learnt: int | None  # samples in all, where a method takes them one by one
     seconds: float | None
     converged: bool | None
     reason: str | None
     wanted: bool  # whether convergence was asked for
     residual: float | None
     residual_name: str
-    curves: tuple[tuple[str, Array, Array], ...]  # name, iterations, positive values
+    curves: tuple[tuple[str, Array, Array], ...]  # name, iterations (or samples learnt), positive values
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Facts:
     order : ndarray of shape (n_components,)
         Which row of ``components_`` each part is.
     components : ndarray of shape (n_components, n_features)
-        The components in this order.
+        The components in this order; negative entries that are rounding alone are zero.
     shares, dominant : ndarray of shape (n_components,)
         Share of each part in the mass of the model, and number of samples in which it has most mass.
     dead : ndarray of bool
@@ -122,7 +124,7 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
     rows = pass_over(source, model, weights)
     H = np.asarray(model.components_, np.float64)
     order = np.argsort(-rows.mass, kind="stable")
-    H, mass = H[order], rows.mass[order]
+    H, mass = without_rounding(H[order]), rows.mass[order]
     similarity = cosines(H)
     return Facts(
         method=type(model).__name__,
@@ -143,6 +145,13 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         weights_map=weights_map(rows.shares[:, order]),
         course=course(model),
     )
+
+
+def without_rounding(H: Array) -> Array:
+    """Zero in place of negative entries that are rounding alone: they would make all parts look signed."""
+    least = ROUNDING * np.abs(H).max(axis=1, keepdims=True)
+    result: Array = np.where((H < 0.0) & (-least < H), 0.0, H)
+    return result
 
 
 def top_features(H: Array, most: int = TOP) -> Array:
@@ -196,6 +205,7 @@ def course(model: Any) -> Course:
     name = str(getattr(model, "_residual_name", "residual"))
     return Course(
         n_iter=_or_none(int, getattr(model, "n_iter_", None)),
+        learnt=_or_none(int, getattr(model, "n_samples_seen_", None)),
         seconds=float(times[-1]) if len(times) else None,
         converged=_or_none(bool, getattr(model, "converged_", None)),
         reason=_or_none(str, getattr(model, "stop_reason_", None)),
@@ -217,7 +227,8 @@ def _curves(history: Any, residual_name: str) -> tuple[tuple[str, Array, Array],
     for column, name in columns.items():
         if column not in history or (same and column == "objective"):  # Purification has only a residual to follow
             continue
-        x, y = np.asarray(history["n_iter"], float), np.asarray(history[column], float)
+        steps = history["samples" if "samples" in history else "n_iter"]  # an online method has batches for bookkeeping
+        x, y = np.asarray(steps, float), np.asarray(history[column], float)
         good = np.isfinite(y) & (y > 0.0)
         x, y = x[good], y[good]
         keep = np.unique(np.linspace(0, len(x) - 1, min(len(x), CURVE_POINTS)).round().astype(int))

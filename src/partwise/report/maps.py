@@ -42,7 +42,6 @@ def weights_map(facts: Facts, parts: int) -> dict[str, Any] | None:
     if min(values.shape) < 2:
         return None
     top = float(values.max())
-    n = facts.shape[0] - facts.rows.n_zero
     return {
         "image": png.picture(values, "sequential", 0.0, top),
         "ticks": charts.part_ticks(values.shape[1]),
@@ -50,7 +49,7 @@ def weights_map(facts: Facts, parts: int) -> dict[str, Any] | None:
         "legend": _legend("sequential"),
         "low": "0",
         "high": percent(top),
-        "binned": len(values) < min(n, len(facts.rows.shares)),
+        "binned": len(values) < np.count_nonzero(facts.rows.shares.any(axis=1)),
         "drawn": len(facts.rows.shares) if len(facts.rows.shares) < facts.shape[0] else 0,
     }
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,11 +53,16 @@ class Names:
         return f"{number}" if self.samples is None else shown(self.samples[number])
 
 
-def check_names(names: Sequence[Any] | None, count: int, what: str) -> Sequence[Any] | None:
-    """The names, if there are as many as there are things."""
-    if names is not None and len(names) != count:
-        raise InputError(f"{what} has {len(names)} names for {count}")
-    return names
+def check_names(names: Any, count: int, what: str) -> list[Any] | None:
+    """The names in their order, if there are as many as there are things; a column of a table need not count from 0."""
+    if names is None:
+        return None
+    if isinstance(names, (str, bytes, Mapping, Set)) or not hasattr(names, "__iter__"):
+        raise InputError(f"{what} must be a sequence of names, got {type(names).__name__}")
+    listed = list(names)
+    if len(listed) != count:
+        raise InputError(f"{what} has {len(listed)} names for {count}")
+    return listed
 
 
 @dataclass(frozen=True)
@@ -92,16 +98,23 @@ def view_of(names: Sequence[Any] | None, n_features: int, image_shape: tuple[int
         What was decided.
     """
     if image_shape is not None:
-        height, width = (int(side) for side in image_shape)
-        if height * width != n_features:
-            raise InputError(f"image_shape={(height, width)} does not go with {n_features} features")
-        return View("image", (height, width))
+        return View("image", _sides(image_shape, n_features))
     if n_features < ORDERED_LEAST:
         return View("bars")
     if names is None:
         return View("spectrum", positions=np.arange(n_features, dtype=float))
     positions, unit = _numbers(names)
     return View("bars") if positions is None else View("spectrum", positions=positions, unit=unit)
+
+
+def _sides(image_shape: Any, n_features: int) -> tuple[int, int]:
+    try:
+        height, width = (operator.index(side) for side in image_shape)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"image_shape={image_shape!r} must be two whole numbers: rows and columns") from error
+    if height * width != n_features or height < 1:
+        raise InputError(f"image_shape={(height, width)} does not go with {n_features} features")
+    return height, width
 
 
 def _numbers(names: Sequence[Any]) -> tuple[npt.NDArray[Any] | None, str]:
@@ -111,5 +124,5 @@ def _numbers(names: Sequence[Any]) -> tuple[npt.NDArray[Any] | None, str]:
         return None, ""
     values = np.array([float(match[1]) for match in found if match is not None])
     steps = np.diff(values)
-    ordered = np.isfinite(values).all() and ((steps > 0).all() or (steps < 0).all())
+    ordered = np.isfinite(np.ptp(values)) and ((steps > 0).all() or (steps < 0).all())
     return (values, shown(first[2]) if first[2].strip() else "") if ordered else (None, "")

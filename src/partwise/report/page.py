@@ -76,7 +76,9 @@ def render(
             lead=_lead(facts),
             tiles=_tiles(facts),
             warnings=findings(facts, names, warnings),
-            curves=[charts.curve(*curve) for curve in course.curves],
+            curves=[
+                charts.curve(*curve, "iteration" if course.learnt is None else "samples") for curve in course.curves
+            ],
             ending=ending(course.reason, course.converged, course.n_iter, wanted=course.wanted),
             histogram=_histogram(facts.rows.unexplained),
             worst=[
@@ -119,7 +121,9 @@ def _tiles(facts: Facts) -> list[tuple[str, str]]:
         ("samples", f"{facts.shape[0]:,}"),
         ("features", f"{facts.shape[1]:,}"),
     ]
-    if course.n_iter is not None:
+    if course.learnt is not None:
+        tiles.append(("samples learnt", f"{course.learnt:,}"))
+    elif course.n_iter is not None:
         tiles.append(("iterations", f"{course.n_iter:,}"))
     if course.seconds is not None:
         tiles.append(("time", seconds(course.seconds)))

@@ -21,6 +21,8 @@ BEST = 6  # samples kept for every part
 WORST = 6  # samples kept that are explained worst
 NAMED = 6  # zero rows kept by number
 POOR = 0.5  # a sample of which more than this share is left unexplained is poorly explained
+LEAST_NORM = 1e-290  # squared, below which figures are lost
+OUT_OF_RANGE = "data or weights hold NaN or infinity, or entries whose squares leave the range of numbers"
 MAP_ENTRIES = 1 << 22  # of weights kept for the map
 CURVE_ENTRIES = 1 << 20  # of unexplained shares kept for the histogram
 
@@ -103,6 +105,8 @@ def pass_over(source: RowSource, model: Any, weights: Any = None) -> Rows:
     )
     aligned = () if weights is None else (weights,)
     found: Rows = source.reduce(look, np.arange(n, dtype=np.int64), *aligned, combine=_merge)
+    if found.n_zero < n and found.norm < LEAST_NORM:
+        raise InputError(OUT_OF_RANGE)
     return found
 
 
@@ -121,13 +125,16 @@ def _look(block: Block, numbers: Array, weights: Any = None, *, model: Any, Ht: 
     W = np.asarray(weights, np.float64)
     if not np.isfinite(W).all():
         raise InputError("weights contain NaN or infinity")
-    left, norms = residuals(block, W, Ht)
+    with np.errstate(over="ignore", invalid="ignore"):
+        left, norms = residuals(block, W, Ht)
+    if not (np.isfinite(left).all() and np.isfinite(norms).all()):
+        raise InputError(OUT_OF_RANGE)
     amounts = np.abs(W) * np.abs(Ht).sum(axis=0)
     totals = amounts.sum(axis=1)
     shares = amounts / np.where(totals > 0.0, totals, 1.0)[:, None]
     used = totals > 0.0
-    something = norms > 0.0
-    unexplained = left / np.where(something, norms, 1.0)
+    something = blocks.support(block)[0]
+    unexplained = left / np.where(norms > 0.0, norms, 1.0)
     unexplained[~something] = 0.0
     scores = shares * np.clip(1.0 - unexplained, 0.0, 1.0)[:, None]
     return Rows(

@@ -16,6 +16,7 @@ from partwise.report.facts import gather
 from partwise.report.naming import Names, check_names, view_of
 from partwise.report.page import environment, render
 from partwise.sources import RowSource
+from partwise.sources.blocks import is_sparse
 
 
 def write_report(
@@ -86,6 +87,7 @@ def write_report(
     H = model.components_
     if m != H.shape[1]:
         raise InputError(f"data has {m} features, but the components have {H.shape[1]}")
+    model._check_features(m, table.feature_names, reset=False)  # columns in another order would be other features
     features = feature_names if feature_names is not None else table.feature_names
     if features is None:
         features = getattr(model, "feature_names_in_", None)
@@ -93,7 +95,7 @@ def write_report(
         check_names(features, m, "feature_names"),
         check_names(sample_names if sample_names is not None else table.sample_names, n, "sample_names"),
     )
-    view = view_of(names.features, m, image_shape or table.image_shape)
+    view = view_of(names.features, m, image_shape if image_shape is not None else table.image_shape)
     facts = gather(model, source, _checked(weights, (n, len(H))))
     page = render(facts, source, names, view, title=title, about=about, command=command, warnings=warnings)
     target = Path(path)
@@ -120,6 +122,8 @@ def _opened(data: Any) -> tuple[RowSource, Table]:
 def _checked(weights: Any, shape: tuple[int, int]) -> Any:
     if weights is None:
         return None
+    if is_sparse(weights):
+        weights = weights.toarray()
     rows = weights if hasattr(weights, "__dask_graph__") else np.asarray(weights)
     if tuple(rows.shape) != shape:
         raise InputError(f"weights must have shape {shape}, got {tuple(rows.shape)}")
