@@ -212,23 +212,24 @@ def points(path: str) -> list[tuple[float, float]]:
 
 
 def test_spectrum_goes_up_from_its_zero_line():
-    path = charts.spectrum(np.array([0.0, 2.0, 1.0]), np.array([1.0, 2.0, 5.0]))
+    path, below = charts.spectrum(np.array([0.0, 2.0, 1.0]), np.array([1.0, 2.0, 5.0]))
+    assert below == ""
     assert points(path) == [(0, 400), (0, 400), (250, 16), (1000, 208)]
     assert path.endswith("V400H0")
 
 
 @pytest.mark.parametrize(
-    ("values", "heights"),
+    ("values", "above", "below"),
     [
-        ([1.0, 0.0, -2.0], [141, 16, 141, 392]),
-        ([3.0, 0.0, -1.0], [298, 16, 298, 392]),
-        ([-1.0, 0.0, -2.0], [16, 204, 16, 392]),
+        ([1.0, 0.0, -2.0], [141, 16, 141, 141], [141, 141, 141, 392]),
+        ([3.0, 0.0, -1.0], [298, 16, 298, 298], [298, 298, 298, 392]),
+        ([-1.0, 0.0, -2.0], [16, 16, 16, 16], [16, 204, 16, 392]),
     ],
     ids=["mostly-negative", "mostly-positive", "negative"],
 )
-def test_signed_spectrum_fills_its_height(values: list[float], heights: list[int]):
-    path = charts.spectrum(np.array(values), np.arange(3.0))
-    assert [y for _, y in points(path)] == heights
+def test_signed_spectrum_fills_its_height(values: list[float], above: list[int], below: list[int]):
+    paths = charts.spectrum(np.array(values), np.arange(3.0))
+    assert [[y for _, y in points(path)] for path in paths] == [above, below]
 
 
 def test_descending_spectrum_is_turned():

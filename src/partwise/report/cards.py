@@ -34,7 +34,7 @@ class Card:
     dead: bool
     similar: list[tuple[int, str]]
     bars: list[tuple[str, float, float, str]]
-    path: str
+    paths: tuple[str, str] | None
     peaks: str
     image: str
     samples: list[tuple[str, str, str]]
@@ -82,7 +82,7 @@ def make_cards(facts: Facts, source: RowSource, names: Names, view: View) -> lis
                 dead=bool(facts.dead[i]),
                 similar=similar.get(i, [])[:3],
                 bars=_bars(h, facts.top[i], names, signed) if view.kind == "bars" else [],
-                path=charts.spectrum(h, view.positions) if view.positions is not None and h.any() else "",
+                paths=charts.spectrum(h, view.positions) if view.positions is not None and h.any() else None,
                 peaks=_peaks(h, names, view) if view.positions is not None else "",
                 image=_image(h, view, side, signed) if view.kind == "image" else "",
                 samples=_samples(facts, i, names, thumbnails),

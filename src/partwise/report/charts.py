@@ -117,8 +117,8 @@ def columns(counts: Array) -> str:
     return path
 
 
-def spectrum(values: Array, positions: Array) -> str:
-    """A part over its ordered features, from its zero line up and (where negative) down; each fills its height."""
+def spectrum(values: Array, positions: Array) -> tuple[str, str]:
+    """A part over its ordered features: what is above its zero line, and what is below; each part fills its height."""
     low, high = float(positions.min()), float(positions.max())
     across = (positions - low) / (high - low or 1.0) * WIDTH
     if across[0] > across[-1]:
@@ -127,8 +127,11 @@ def spectrum(values: Array, positions: Array) -> str:
     above, below = max(0.0, float(values.max())), max(0.0, -float(values.min()))
     zero = 16 + (HEIGHT - 16 - 8 * (below > 0.0)) * (above / ((above + below) or 1.0))
     unit = (zero - 16) / above if above else (HEIGHT - 24) / (below or 1.0)
-    up = zero - unit * values
-    return f"M{across[0]:.0f} {zero:.0f}L" + line(across, up)[1:] + f"V{zero:.0f}H{across[0]:.0f}"
+
+    def area(part: Array) -> str:
+        return f"M{across[0]:.0f} {zero:.0f}L" + line(across, zero - unit * part)[1:] + f"V{zero:.0f}H{across[0]:.0f}"
+
+    return area(np.maximum(values, 0.0)), area(np.minimum(values, 0.0)) if below else ""
 
 
 def envelope(x: Array, y: Array, points: int = ENVELOPE) -> tuple[Array, Array]:
