@@ -55,6 +55,9 @@ def test_run_all_makes_a_summary(tmp_path: Path):
     page = (tmp_path / "index.html").read_text()
     assert 'href="toy-2/quick/index.html"' in page
     assert (tmp_path / "summary.csv").read_text().count("two is three") == 2
+    (tmp_path / "index.html").unlink()
+    assert "Summary" in invoke("show", str(tmp_path))
+    assert (tmp_path / "index.html").read_text() == page
 
 
 @pytest.mark.usefixtures("toy")

@@ -75,7 +75,7 @@ def run(
             if len(wanted) == 1:
                 _print(result)
             _tell(result)
-        _summarize(done, out, size, several=len(wanted) > 1)
+        _summarize(done, out)
     except InputError as error:
         raise Failure(str(error), 2) from error
     except MissingDependencyError as error:
@@ -86,7 +86,7 @@ def run(
 
 @lab.command()
 def show(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that a run has written.")]) -> None:
-    """Print the claims and verdicts of results, and write their page anew."""
+    """Print the claims and verdicts of results, and write their pages anew; of several, a summary too."""
     from partwise.exceptions import InputError
     from partwise.lab import find_experiment, finish, read_manifest
 
@@ -94,10 +94,11 @@ def show(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder th
     if not found:
         raise Failure(f"{folder} holds no results of the lab", 2)
     try:
-        for place in found:
-            result = finish(find_experiment(str(read_manifest(place)["experiment"])), place)
+        results = [finish(find_experiment(str(read_manifest(place)["experiment"])), place) for place in found]
+        for result in results:
             _print(result)
             _tell(result)
+        _summarize(results, folder)
     except InputError as error:
         raise Failure(str(error), 2) from error
 
@@ -110,14 +111,16 @@ def _wanted(names: list[str]) -> list[Experiment]:
     return [find_experiment(name) for name in dict.fromkeys(names)]
 
 
-def _summarize(done: list[Result], out: Path, size: str, *, several: bool) -> None:
+def _summarize(done: list[Result], out: Path) -> None:
     """One page with every claim, and one table, if there was more than one experiment."""
-    from partwise.lab.page import write_summary
+    from partwise.lab.page import PAGE, write_summary
     from partwise.lab.table import Table as Results
 
-    if not several:
+    if len(done) < 2:
         return
-    path = write_summary([(f"{result.experiment.name}/{size}/index.html", result) for result in done], out)
+    folders = [result.folder for result in done if result.folder is not None]
+    pages = [(folder.relative_to(out) / PAGE).as_posix() for folder in folders]
+    path = write_summary(list(zip(pages, done, strict=True)), out)
     Results([verdict.row(result.experiment.name) for result in done for verdict in result.verdicts()]).write(
         out / "summary"
     )
