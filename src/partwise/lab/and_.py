@@ -340,7 +340,7 @@ def _still_rising(method: str) -> Callable[[Result], str]:
     def why(result: Result) -> str:
         listed = ", ".join(f"{change:.2f} ({case})" for case, change in _late_changes(result, method).items())
         return (
-            f"By level: {listed}. The thresholds go on falling below the noise, so that ever more weights are noise, and "
+            f"By level: {listed}. Thresholds go on falling below the noise, so ever more weights are noise, and "
             "the error goes on rising, slowly: the figure of the paper does not say after how many stages it ends."
         )
 
