@@ -78,7 +78,6 @@ def test_topics_are_recovered(params: dict[str, Any], error: float) -> None:
     np.testing.assert_allclose(model.word_probabilities_.sum(), 1.0)
 
 
-@ignore_empty
 def test_documents_with_fewer_words_than_topics_are_not_refined() -> None:
     rng = np.random.default_rng(0)
     H = rng.dirichlet(np.full(30, 0.3), size=4)
@@ -88,6 +87,7 @@ def test_documents_with_fewer_words_than_topics_are_not_refined() -> None:
     assert not np.array_equal(models[2].components_, models[3].components_)
 
 
+@ignore_empty
 def test_refinement_comes_near_to_knowing_the_weights() -> None:
     oracle = np.asarray(W.T @ X)
     best = np.abs(oracle / oracle.sum(axis=1, keepdims=True) - H).sum(axis=1)
