@@ -19,7 +19,7 @@ import typer
 from PIL import Image
 
 import partwise as pw
-from partwise.cli import fitting, results
+from partwise.cli import fitting, results, run_folder
 from partwise.cli.app import app
 from partwise.datasets.loaders.text import weigh
 from partwise.estimators.catalog import METHODS
@@ -164,6 +164,21 @@ def test_names_that_are_no_text(program: Program) -> None:
     assert "no?: there is no such file" in said
 
 
+def test_names_that_are_numbers(program: Program) -> None:
+    np.save("X.npy", X)
+    for file, count in (("waves.txt", X.shape[1]), ("times.txt", len(X))):
+        Path(file).write_text("\n".join(str(400 + i) for i in range(count)))
+    words = ["fit", "X.npy", "-k", 3, "--feature-names", "waves.txt", "--sample-names", "times.txt"]
+    program(*words, "-o", "out")
+    written, weights = pw.read("out/components.csv"), pw.read("out/weights.csv")
+    np.testing.assert_array_equal(written.X, components("out"))
+    assert written.feature_names == [str(400 + i) for i in range(X.shape[1])]
+    assert weights.X.shape == (len(X), 3)
+    assert weights.sample_names == [str(400 + i) for i in range(len(X))]
+    program("fit", "X.npy", "--init", "out/components.csv", "-o", "again")
+    assert len(components("again")) == 3
+
+
 # --- what it says -------------------------------------------------------------------------------------------
 
 
@@ -193,6 +208,54 @@ def test_json_has_warnings_as_sentences(program: Program) -> None:
     assert json.loads(out)["message"] == "nowhere.npy: there is no such file or folder"
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fit", "data.csv", "-k", "0"], "'-k'"),
+        (["fit", "--nonsense"], "No such option"),
+        (["inspect"], "Missing argument"),
+        (["fit", "data.csv", "-k", "2", "-o", "a" * 300], "File name too long"),
+        (["transform", "a" * 300, "data.csv"], "File name too long"),
+        (["fit", "--from", "a" * 300], "File name too long"),
+    ],
+)
+def test_every_failure_is_json_too(words: list[str], message: str, program: Program) -> None:
+    code = 1 if "too long" in message else 2
+    out, said = program(*words, "--json", code=code)
+    told = json.loads(out)
+    assert message in told["message"]
+    assert (told["status"], told["exit_code"]) == ("failed", code)
+    assert message in said
+
+
+def test_ctrl_c_is_json_too(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    program("fit", "data.csv", "-k", 3, "-m", "spa", "-o", "out", "-q")
+    monkeypatch.setattr(pw.SPA, "_decoder", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    out, _ = program("transform", "out", "data.csv", "-o", "w.csv", "--json", code=130)
+    assert json.loads(out)["status"] == "interrupted"
+
+
+def test_nobody_reads(folder: Path) -> None:
+    """As with ``| head``: the fit is worth finishing."""
+    start = [sys.executable, "-c", "from partwise.cli import main; main()"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = ["fit", "data.csv", "-k", "3", "-m", "spa", "-o", "out"]
+    ended = subprocess.run([*start, *words], stdout=writer, stderr=subprocess.PIPE, timeout=120)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert manifest("out")["status"] == "complete"
+
+
+def test_names_do_not_steer_the_terminal(program: Program) -> None:
+    model = pw.SPA(2).fit(X)
+    model.feature_names_in_ = np.array(["\x1b[31mred", *FEATURES[1:]], dtype=object)
+    pw.save(model, "model.safetensors")
+    out, _ = program("inspect", "model.safetensors", "--top", 12)
+    assert "?[31mred" in out
+    assert "\x1b" not in out
+
+
 @pytest.mark.parametrize("command", ["fit", "transform", "inspect", "methods", "nmf", "demo"])
 def test_help_is_complete(command: str, program: Program) -> None:
     assert "Usage" in program(command, "--help")[0]
@@ -206,6 +269,9 @@ def test_strict(program: Program) -> None:
     program("fit", "data.csv", "-k", 3, "--max-iter", 2, "-o", "strict", "--strict", code=3)
     program("fit", "data.csv", "-k", 3, "-o", "converged", "--strict")
     assert manifest("strict")["status"] == "complete"
+    out, _ = program("fit", "-o", "strict", "--strict", "--resume", "--json", code=3)  # nothing to do is no excuse
+    first, _ = program("fit", "data.csv", "-k", 3, "-o", "first", "--json")
+    assert json.loads(out).keys() == json.loads(first).keys()
 
 
 def test_manifest(program: Program) -> None:
@@ -258,7 +324,9 @@ def test_from_refuses_other_data(program: Program) -> None:
 @pytest.mark.parametrize(
     "change",
     [{"job": {}}, {"schema": 99}, {"resumed": None}, {"job.k": "three"}, {"job.reading": {"x": 1}}, {"job.options": []}]
-    + [{"job.preprocess": "exec"}, {"job.weights_format": "pickle"}, {"job.method": "nope"}, {"job.image_shape": [1]}],
+    + [{"job.preprocess": "exec"}, {"job.weights_format": "pickle"}, {"job.method": "nope"}, {"job.image_shape": [1]}]
+    + [{"job.image_shape": [-3, -4]}, {"job.image_shape": []}, {"job.reading": {"min_count": "x"}}, {"started": None}]
+    + [{"warnings": [1]}, {"timings": {"fit": "x"}}, {"job.reading": []}, {"job.reading": {"delimiter": 5}}],
     ids=str,
 )
 def test_from_a_manifest_that_is_none(change: dict[str, Any], program: Program) -> None:
@@ -270,6 +338,40 @@ def test_from_a_manifest_that_is_none(change: dict[str, Any], program: Program) 
     Path("odd.json").write_text(json.dumps(told))
     program("fit", "--from", "odd.json", "-o", "again", code=2)
     assert not Path("again").exists()
+
+
+def test_from_a_manifest_without_end(program: Program) -> None:
+    Path("deep.json").write_text("[" * 100_000)
+    assert "deep.json is not a manifest" in program("fit", "--from", "deep.json", "-o", "again", code=2)[1]
+
+
+def test_from_the_folder_one_is_in(program: Program, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program("fit", "data.csv", "-k", 2, "-m", "spa", "-o", "out")
+    monkeypatch.chdir(folder / "out")
+    program("fit", "--from", ".")
+    assert Path("../out-again/weights.csv").read_bytes() == Path("weights.csv").read_bytes()
+
+
+def test_what_is_read_is_not_replaced(program: Program) -> None:
+    program("fit", "data.csv", "-k", 3, "-o", "out")
+    before = {name: Path("out", name).read_bytes() for name in names("out")}
+    for words in (
+        ["out/weights.csv", "-k", 2],
+        ["data.csv", "--init", "out"],
+        ["data.csv", "--init", "out/components.csv"],
+    ):
+        _, said = program("fit", *words, "-o", "out", "--overwrite", code=2)
+        assert "would be replaced by the results" in said
+    assert before == {name: Path("out", name).read_bytes() for name in names("out")}
+
+
+def test_one_program_at_a_time(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = run_folder.RunFolder(Path("out"))
+    other.open()
+    _, said = program("fit", "data.csv", "-k", 3, "-o", "out", code=1)
+    assert "another partwise fit is writing into out" in said
+    other.close()
+    program("fit", "data.csv", "-k", 3, "-o", "out")
 
 
 def test_an_earlier_run_is_safe(program: Program) -> None:
@@ -292,14 +394,14 @@ def test_an_earlier_run_is_safe(program: Program) -> None:
 LONG = ["-k", 3, "--tol", 0, "--max-iter", 40]
 
 
-def stop_at(iteration: int, error: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+def stop_at(iteration: int, error: Callable[[], BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the next fit end there, after a checkpoint."""
     proper = fitting.Checkpoints.__call__
 
     def callback(self: Any, state: Any) -> None:
         proper(self, state)
         if state.n_iter == iteration:
-            raise error
+            raise error()
 
     monkeypatch.setattr(fitting.Checkpoints, "__call__", callback)
 
@@ -357,6 +459,35 @@ def test_a_checkpoint_that_is_no_start(program: Program, monkeypatch: pytest.Mon
     _, said = program("fit", "-o", "out", "--resume")
     assert "The fit began anew" in said
     assert Path("out/components.csv").read_bytes() == Path("whole/components.csv").read_bytes()
+
+
+def test_a_disk_that_fails_leaves_the_checkpoint(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        stop_at(7, lambda: OSError(errno.EIO, "Input/output error"), patch)
+        program("fit", "data.csv", *LONG, "-o", "out", "--checkpoint-every", 0, code=1)
+    assert names("out") == ["checkpoint.safetensors", "manifest.json"]
+    program("fit", "--resume", "-o", "out")
+    assert manifest("out")["resumed"] == [7]
+
+
+def test_resume_with_other_data_says_which(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        stop_at(7, Killed, patch)
+        with pytest.raises(Killed):
+            program("fit", "data.csv", *LONG, "-o", "out", "--checkpoint-every", 0)
+    write_csv("data.csv", 2 * X, FEATURES, SAMPLES)
+    program("fit", "--resume", "--force", "-o", "out")
+    known = pw.io.model_info("out/model.safetensors")["provenance"]["data"]
+    assert manifest("out")["data"]["sha256"] == known["sha256"]
+
+
+def test_resume_writes_what_was_removed(program: Program) -> None:
+    program("fit", "data.csv", "-k", 3, "-o", "out")
+    before = Path("out/weights.csv").read_bytes()
+    Path("out/weights.csv").unlink()
+    program("fit", "--resume", "-o", "out")
+    assert Path("out/weights.csv").read_bytes() == before
+    assert names("out") == FILES
 
 
 def test_killed_while_writing(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -476,6 +607,11 @@ def test_kill_9(folder: Path, program: Program) -> None:
         (["data.csv", "-k", "2", "--set", "sweep=2"], "hals has no option 'sweep'; did you mean sweeps?", 2),
         (["data.csv", "-k", "2", "--set", "sweeps"], "give name=value", 2),
         (["data.csv", "-k", "2", "--set", "sweeps=-1"], "option sweeps of hals must be an int in the range", 2),
+        (["data.csv", "-k", "2", "--set", "max_iter=true"], "option max_iter of hals must not be true or false", 2),
+        (["data.csv", "-k", "2", "--set", "l2_W=1" + "0" * 30], "option l2_W of hals is too large", 2),
+        (["data.csv", "--init", "unfitted.safetensors"], "unfitted.safetensors holds a HALS that is not fitted", 2),
+        (["data.csv", "-k", "2", "--image-shape", "9" * 5000 + "x1"], "give height x width", 2),
+        (["nan.csv", "-k", "2", "--preprocess", "unit"], "1 NaN or infinity value(s), the first in row 3 ('s3')", 2),
         (["data.csv", "-k", "2", "--set", "random_state=1"], "random_state: give it as --seed", 2),
         (["data.csv", "-k", "2", "--tol", "1", "--set", "tol=1"], "tol is given twice", 2),
         (["data.csv", "-k", "2", "--init", "nowhere"], "option init of hals must be one of 'nndsvd'", 2),
@@ -506,6 +642,7 @@ def test_wrong_usage(words: list[str], message: str, code: int, program: Program
     holes[3, 5] = -1.0
     np.save("negative.npy", holes)
     np.save("empty.npy", np.zeros((0, 4)))
+    pw.save(pw.HALS(2), "unfitted.safetensors")
     before = sorted(path.name for path in folder.iterdir())
     _, said = program("fit", *words, code=code)
     assert message in said

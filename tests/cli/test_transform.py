@@ -85,12 +85,14 @@ def test_on_disk(kind: str, fitted: Program) -> None:
         (["out", "nan.npy"], "nan.npy: the data contains 1 NaN or infinity value(s), the first in row 2, column 3", 2),
         (["out", "data.csv", "-o", "w.xlsx"], "-o w.xlsx: give a file that ends in .csv, .parquet, .npy", 2),
         (["out", "data.csv", "-o", "data.csv/w.csv"], "cannot write into data.csv: File exists", 1),
+        (["out", "data.csv", "-o", "link.csv"], "-o link.csv is DATA, which would be lost", 2),
         (["out"], "Missing argument 'DATA'", 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_wrong_usage(words: list[str], message: str, code: int, fitted: Program) -> None:
     Path("empty").mkdir()
+    Path("link.csv").symlink_to("data.csv")
     np.save("narrow.npy", X[:, :5])
     np.save("turned.npy", X.T)
     rows = X.copy()

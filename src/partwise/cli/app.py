@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 import partwise
-from partwise.cli.console import INTERRUPTED, Failure, errors, printable
+from partwise.cli.console import INTERRUPTED, Failure, Voice, errors, printable
 from partwise.cli.demo import demo
 from partwise.cli.fit import fit
 from partwise.cli.inspecting import inspect
@@ -55,8 +56,11 @@ def run(arguments: list[str] | None = None) -> int:
         code = app(arguments, standalone_mode=True)
     except SystemExit as end:
         code = end.code
+        usage = getattr(end.__context__, "format_message", None)  # Typer has told it, but not a program
+        if usage and "--json" in (sys.argv[1:] if arguments is None else arguments):
+            Voice(as_json=True, quiet=True).failed(usage(), 2)
     except Failure as failure:
-        errors().print(f"[bold]partwise:[/] {escape(printable(failure.message))}")
+        errors().print(f"[bold]partwise:[/] {escape(printable(failure.message))}", soft_wrap=True)
         return failure.code
     if code == INTERRUPTED:
         errors().print("[bold]partwise:[/] interrupted")

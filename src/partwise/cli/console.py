@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
 INTERRUPTED = 130  # what Typer makes of Ctrl-C, as shells do
+# what would move the cursor or change colours, if a name held it
+CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "?")
 
 
 class Failure(Exception):
@@ -58,37 +60,60 @@ class Voice:
     def say(self, text: str = "", *, style: str = "") -> None:
         """A line, as it is: brackets in names are no markup."""
         if not self.quiet:
-            (errors() if self.as_json else output()).print(printable(text), style=style, markup=False, soft_wrap=True)
-
-    def show(self, renderable: Any) -> None:
-        """A table."""
-        if not self.quiet:
-            (errors() if self.as_json else output()).print(renderable)
+            self._print(errors() if self.as_json else output(), printable(text), style=style, markup=False)
 
     def warn(self, sentences: list[str]) -> None:
         """What was odd, on standard error."""
         for sentence in [] if self.quiet else sentences:
-            errors().print(f"[bold yellow]Note:[/] {escape(printable(sentence))}", soft_wrap=True)
+            self._print(errors(), f"[bold yellow]Note:[/] {escape(printable(sentence))}")
 
     def result(self, values: dict[str, Any]) -> None:
         """The one JSON object."""
         if self.as_json:
-            print(json.dumps(values, indent=2, allow_nan=False))
+            with _writing():
+                print(json.dumps(values, indent=2, allow_nan=False), flush=True)
 
     @contextmanager
     def failing(self) -> Iterator[None]:
         """Failures as a JSON object too, for a program that reads one."""
         try:
-            yield
+            with told(2):
+                yield
         except Failure as failure:
-            status = "interrupted" if failure.code == INTERRUPTED else "failed"
-            self.result({"status": status, "message": failure.message, "exit_code": failure.code})
+            self.failed(failure.message, failure.code)
             raise
+        except KeyboardInterrupt:
+            self.failed("interrupted", INTERRUPTED)
+            raise
+
+    def failed(self, message: str, code: int) -> None:
+        """The JSON object of a failure."""
+        status = "interrupted" if code == INTERRUPTED else "failed"
+        self.result({"status": status, "message": message, "exit_code": code})
+
+    @staticmethod
+    def _print(console: Console, text: str, **how: Any) -> None:
+        # Rich would end the program where nobody reads any more (head, less), which is no reason to end a fit
+        with suppress(SystemExit), _writing():
+            console.print(text, soft_wrap=True, **how)
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Failure(f"cannot write to standard output: {error.strerror or error}") from error
+
+
+def as_text(name: str) -> str:
+    """Names of files may hold bytes that are no text; question marks stand for them."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def printable(text: str) -> str:
-    """Names of files may hold bytes that are no text; question marks stand for them."""
-    return text.encode("utf-8", "replace").decode()
+    """Text that leaves a terminal as it is."""
+    return as_text(text).translate(CONTROLS)
 
 
 def plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from partwise.cli import reading as how
 from partwise.cli.console import INTERRUPTED, Failure, Voice
 from partwise.cli.job import Job, parse_settings, parse_shape
 from partwise.cli.run_folder import COMPLETE, WEIGHTS, RunFolder, read_manifest
-from partwise.cli.session import Session
+from partwise.cli.session import Session, told_result
 
 PREPROCESS = ("none", "tfidf", "log1p", "unit")
 FORMATS = ("auto", *WEIGHTS)
@@ -134,9 +135,9 @@ def fit(
         manifest = _earlier(again, resume, out)
         job = _job(data, given, manifest)
         folder = RunFolder(out or _place(again))
-        if manifest and resume and manifest["status"] == COMPLETE:
+        if manifest and resume and manifest["status"] == COMPLETE and folder.is_whole(manifest["outputs"]):
             _tell_finished(folder, manifest, voice)
-            return
+            raise typer.Exit(_code(0, manifest["fit"], strict))
         found = folder.found() if folder.path.is_dir() else []
         if found and not overwrite and not (resume and manifest):
             raise Failure(
@@ -148,9 +149,12 @@ def fit(
         code = session.run(checkpoint_every)
     if code == INTERRUPTED:
         raise Failure(f"interrupted; partwise fit --resume -o {folder.path} goes on", code)
-    if code == 0 and strict and session.fitted.facts()["converged"] is False:
-        code = 3
-    raise typer.Exit(code)
+    raise typer.Exit(_code(code, session.fitted.facts(), strict))
+
+
+def _code(code: int, facts: dict[str, Any], strict: bool) -> int:
+    """The exit code of a run with these facts."""
+    return 3 if code == 0 and strict and facts.get("converged") is False else code
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -198,14 +202,12 @@ def _place(again: Path | None) -> Path:
     """The folder if none is given; that of a repeated run gets a name of its own."""
     if again is None:
         return OUT
-    home = again if again.is_dir() else again.absolute().parent
-    return home.with_name(f"{home.name}-again")
+    home = Path(os.path.abspath(again if again.is_dir() else again.parent))  # "." has no name
+    return home.parent / f"{home.name}-again"
 
 
 def _tell_finished(folder: RunFolder, manifest: dict[str, Any], voice: Voice) -> None:
     folder.manifest = manifest
     voice.say(f"{folder.path} is finished: there is nothing to go on with.")
-    voice.result(
-        {"status": COMPLETE, "folder": str(folder.path), "outputs": folder.outputs(), **manifest.get("fit", {})}
-        | {"warnings": manifest.get("warnings", [])}
-    )
+    facts = {name: value for name, value in manifest["fit"].items() if name != "finished"}
+    voice.result(told_result(folder, str(manifest["job"]["method"]), facts))

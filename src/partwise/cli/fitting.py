@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from partwise.cli.console import Failure, told
+from partwise.cli.models import open_model
 from partwise.cli.run_folder import CHECKPOINT, MODEL, RunFolder
 from partwise.cli.watch import Watch
 from partwise.cli.wording import sentence
@@ -172,12 +173,11 @@ def start_file(path: Path) -> Path:
 
 def _components(path: Path) -> Any:
     """Components to start from: those of a model, or the rows of a table."""
-    from partwise.estimators.saving import load
     from partwise.io import read
     from partwise.sources import blocks
 
     if path.suffix == Path(MODEL).suffix:
-        return load(path).components_
+        return open_model(path).components_
     table = read(path)
     return blocks.to_dense(table.source().take(range(table.X.shape[0])))
 

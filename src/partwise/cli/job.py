@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -63,17 +64,17 @@ class Job:
     def of_json(cls, values: Any, data: str) -> Job:
         """From a manifest."""
         try:
-            shape = values["image_shape"]
+            shape = None if values["image_shape"] is None else "x".join(map(str, values["image_shape"]))
             for name, kind in KINDS.items():
                 if not isinstance(values[name], kind) or isinstance(values[name], bool):
                     raise TypeError(f"{name} is {values[name]!r}")
             return cls(
                 data=data,
-                reading=Reading(**values["reading"]),
-                image_shape=None if shape is None else (int(shape[0]), int(shape[1])),
+                reading=Reading.of_json(values["reading"]),
+                image_shape=parse_shape(shape, "image_shape"),
                 **{name: values[name] for name in KINDS},
             )
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError) as error:
             raise Failure(f"the manifest does not say what was done ({error})", 2) from error
 
     def command(self, out: Path) -> str:
@@ -113,10 +114,10 @@ def parse_shape(text: str | None, flag: str) -> tuple[int, int] | None:
     """Height and width from "28x28"."""
     if text is None:
         return None
-    height, _, width = text.lower().partition("x")
-    if not (height.isdecimal() and width.isdecimal() and int(height) * int(width)):
+    found = re.fullmatch(r"([1-9][0-9]{0,8})x([1-9][0-9]{0,8})", text.lower())
+    if not found:
         raise Failure(f"{flag} {text}: give height x width, such as 28x28", 2)
-    return int(height), int(width)
+    return int(found[1]), int(found[2])
 
 
 def parse_settings(settings: list[str]) -> dict[str, Any]:

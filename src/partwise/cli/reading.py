@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from partwise.cli.console import Failure, printable, told
+from partwise.cli.console import Failure, as_text, told
 from partwise.cli.wording import flagged
 
 if TYPE_CHECKING:
@@ -91,6 +91,14 @@ class Reading:
     sample_names: str | None = None
     in_memory: int | None = None
 
+    @classmethod
+    def of_json(cls, values: Any) -> Reading:
+        """From a manifest; TypeError where that has something else in place of an option."""
+        for name, kind in get_type_hints(cls).items():
+            if name in values and not isinstance(values[name], kind):
+                raise TypeError(f"{name} is {values[name]!r}")
+        return cls(**values)
+
     def given(self) -> dict[str, Any]:
         """What differs from the defaults."""
         return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
@@ -118,7 +126,7 @@ class Reading:
         for name, file, axis in (("feature_names", self.feature_names, 1), ("sample_names", self.sample_names, 0)):
             if file:
                 found[name] = read_names(Path(file), table.X.shape[axis], duplicates=self.duplicates or "error")
-        return {name: names and [printable(one) for one in names] for name, names in found.items()}
+        return {name: names and [as_text(one) for one in names] for name, names in found.items()}
 
 
 SPECIAL = ("delimiter", "in_memory", "feature_names", "sample_names")

@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from partwise.cli.console import Failure, plain
 from partwise.cli.files import make_folder, write_atomically
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 MANIFEST, MODEL, CHECKPOINT = "manifest.json", "model.safetensors", "checkpoint.safetensors"
 COMPONENTS, HISTORY, REPORT = "components.csv", "history.csv", "report.html"
 WEIGHTS = {"csv": "weights.csv", "parquet": "weights.parquet", "npy": "weights.npy"}
 OURS = (MANIFEST, MODEL, CHECKPOINT, COMPONENTS, HISTORY, REPORT, *WEIGHTS.values())
 SCHEMA = 1
+MANY_SECONDS = 1e12
 RUNNING, COMPLETE, INTERRUPTED_RUN = "running", "complete", "interrupted"
 
 
@@ -30,12 +37,35 @@ class RunFolder:
         self.path = path
         self.manifest: dict[str, Any] = {}
         self._made = not path.exists()
+        self._locked: int | None = None
 
     def open(self) -> None:
         """Make it if needed, and find out now whether files can be written into it."""
         if self.path.exists() and not self.path.is_dir():
             raise Failure(f"-o {self.path} is a file; give a folder", 2)
         make_folder(self.path)
+        self._lock()
+
+    def close(self) -> None:
+        """Let other programs write into it."""
+        if self._locked is not None:
+            os.close(self._locked)
+            self._locked = None
+
+    def _lock(self) -> None:
+        """One program at a time; the system ends the lock with the program, however that ends."""
+        if fcntl is None:
+            return
+        descriptor = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(descriptor)
+            raise Failure(f"another partwise fit is writing into {self.path}") from error
+        except OSError:  # a file system without locks
+            os.close(descriptor)
+        else:
+            self._locked = descriptor
 
     def found(self) -> list[str]:
         """Files in it that an earlier fit has written."""
@@ -100,6 +130,10 @@ class RunFolder:
         self.update(status=status)
         (self.path / CHECKPOINT).unlink(missing_ok=True)
 
+    def is_whole(self, names: Iterable[str]) -> bool:
+        """Whether these outputs are all there."""
+        return all((self.path / name).exists() for name in OURS if name in names)
+
     def has(self, name: str) -> bool:
         """Whether an output is there as the manifest says."""
         noted, path = self.manifest.get("outputs", {}).get(name), self.path / name
@@ -122,15 +156,23 @@ def read_manifest(path: Path) -> dict[str, Any]:
         manifest = json.loads(place.read_text(encoding="utf-8"))
     except OSError as error:
         raise Failure(f"{place}: {error.strerror or error}", 2) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Failure(f"{place} is not a manifest ({error})", 2) from error
-    kinds = {"schema": int, "status": str, "job": dict, "data": dict, "outputs": dict, "inputs": dict, "fit": dict}
-    kinds |= {"warnings": list, "timings": dict, "resumed": list, "versions": dict}
-    if not isinstance(manifest, dict) or any(not isinstance(manifest.get(key), kind) for key, kind in kinds.items()):
+    if not isinstance(manifest, dict) or not _is_whole(manifest):
         raise Failure(f"{place} is not a manifest of partwise fit", 2)
     if manifest["schema"] > SCHEMA:
         raise Failure(f"{place} has schema {manifest['schema']}, and this version reads up to {SCHEMA}", 2)
     return manifest
+
+
+def _is_whole(manifest: dict[str, Any]) -> bool:
+    kinds = {"schema": int, "status": str, "job": dict, "data": dict, "outputs": dict, "inputs": dict, "fit": dict}
+    kinds |= {"warnings": list, "timings": dict, "resumed": list, "versions": dict, "started": str}
+    return (
+        all(isinstance(manifest.get(key), kind) for key, kind in kinds.items())
+        and all(isinstance(text, str) for text in manifest["warnings"])
+        and all(isinstance(time, (int, float)) and 0 <= time < MANY_SECONDS for time in manifest["timings"].values())
+    )
 
 
 def file_hash(path: Path) -> str:

@@ -14,7 +14,7 @@ from partwise.cli.console import INTERRUPTED, Failure, Voice, errors, plain, tol
 from partwise.cli.fitting import Fitted, build_model, fit, start_file
 from partwise.cli.provenance import machine, names_hash, parameters, versions
 from partwise.cli.results import Results
-from partwise.cli.run_folder import COMPLETE, INTERRUPTED_RUN, MODEL, RunFolder, file_hash
+from partwise.cli.run_folder import CHECKPOINT, COMPLETE, INTERRUPTED_RUN, MODEL, OURS, RunFolder, file_hash
 from partwise.cli.watch import bar, step
 from partwise.cli.wording import told_of
 
@@ -55,7 +55,14 @@ class Session:
     def run(self, checkpoint_every: float) -> int:
         """Do it all; returns the exit code."""
         model = build_model(self.job)
+        self._check_places()
         self.folder.open()
+        try:
+            return self._run(model, checkpoint_every)
+        finally:
+            self.folder.close()
+
+    def _run(self, model: Any, checkpoint_every: float) -> int:
         begun = False
         try:
             table, source, known = self._data()
@@ -69,7 +76,7 @@ class Session:
                     self._write(results)
         except KeyboardInterrupt:
             self._give_up(begun)
-            rest = f"; --resume -o {self.folder.path} writes the rest" if begun and self._kept else ""
+            rest = f"; --resume -o {self.folder.path} goes on" if begun and self._kept else ""
             raise Failure(f"interrupted{rest or ' before there was anything to keep'}", INTERRUPTED) from None
         except Failure:
             self._give_up(begun)
@@ -79,7 +86,8 @@ class Session:
     @property
     def _kept(self) -> bool:
         """Whether there is something that --resume can go on with."""
-        return self.resume or MODEL in self.folder.manifest["outputs"]
+        checkpoint = (self.folder.path / CHECKPOINT).exists()
+        return self.resume or checkpoint or MODEL in self.folder.manifest["outputs"]
 
     def _give_up(self, begun: bool) -> None:
         """Leave what can be gone on with, or nothing; an earlier run that this one has not begun to replace stays."""
@@ -139,6 +147,14 @@ class Session:
         place = None if self.job.start is None else start_file(self.job.start)
         return {} if place is None or not place.is_file() else {"init": file_hash(place)}
 
+    def _check_places(self) -> None:
+        """What is read must not be what is replaced."""
+        ours = {(self.folder.path / name).resolve() for name in OURS}
+        start = [] if self.job.start is None else [start_file(self.job.start)]
+        for path in (Path(self.job.data), *start):
+            if path.resolve() in ours and not self.resume:
+                raise Failure(f"{path} would be replaced by the results: give another folder with -o", 2)
+
     def _check(self, model: Any, table: Table) -> None:
         """What would otherwise be found out after the fit."""
         n, m = table.X.shape
@@ -154,7 +170,7 @@ class Session:
     def _begin(self, model: Any, known: dict[str, Any]) -> None:
         if self.resume:
             assert self.earlier is not None
-            self.folder.go_on(self.earlier)
+            self.folder.go_on(self.earlier | {"data": {"path": self.job.path, **known}})
             return
         self.folder.begin(
             {
@@ -223,11 +239,7 @@ class Session:
         self.voice.say(_outcome(facts, self.timings.get("fit", 0.0)))
         for name, path in self.folder.outputs().items():
             self.voice.say(f"  {name:<11}{path}")
-        self.voice.result(
-            {"status": status, "folder": str(self.folder.path), "outputs": self.folder.outputs()}
-            | {"method": self.job.method, **plain(facts), "warnings": self.fitted.warnings}
-            | {"seconds": self.folder.manifest["timings"]}
-        )
+        self.voice.result(told_result(self.folder, self.job.method, facts))
         return INTERRUPTED if self.fitted.interrupted else 0
 
     def _rounded(self) -> dict[str, float]:
@@ -240,6 +252,14 @@ class Session:
             yield
         finally:
             self.timings[what] = self.timings.get(what, 0.0) + time.perf_counter() - begin
+
+
+def told_result(folder: RunFolder, method: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """The JSON object of a run that is over."""
+    manifest = folder.manifest
+    result = {"status": manifest["status"], "folder": str(folder.path), "outputs": folder.outputs(), "method": method}
+    result |= {**plain(facts), "warnings": manifest["warnings"], "seconds": manifest["timings"]}
+    return result
 
 
 def _others(message: str) -> str:

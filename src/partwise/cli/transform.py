@@ -66,6 +66,8 @@ def transform(
     with voice.failing():
         if out.suffix.lower() not in SUFFIXES or out.is_dir():
             raise Failure(f"-o {out}: give a file that ends in {', '.join(SUFFIXES)}", 2)
+        if out.exists() and Path(data).exists() and out.samefile(data):
+            raise Failure(f"-o {out} is DATA, which would be lost: give another file", 2)
         fitted = open_model(model)
         make_folder(out.parent)
         with bar(errors(), hidden=quiet) as progress:

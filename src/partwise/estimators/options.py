@@ -16,6 +16,7 @@ from partwise.exceptions import InputError
 
 # given in other ways: -k, --seed; and not at all
 ELSEWHERE = {"n_components": "-k", "random_state": "--seed", "feature_names": "--feature-names", "callbacks": None}
+LARGEST = 2**63 - 1
 WORDS = {"true": True, "false": False, "none": None, "null": None}
 ENTRY = re.compile(r"(\w[\w, ]*) : (.+)")
 
@@ -102,6 +103,7 @@ def build(method: Method, n_components: int | None, given: Mapping[str, Any], se
             near = get_close_matches(name, known, n=1, cutoff=0.7)
             hint = f"did you mean {near[0]}? " if near else ""
             raise InputError(f"{method.name} has no option {name!r}; {hint}its options are {', '.join(known)}")
+        _check_kind(method, name, given[name])
     model = method.kind(n_components, **given)
     if seed is not None and "random_state" in model.get_params(deep=False):
         model.set_params(random_state=seed)
@@ -110,6 +112,14 @@ def build(method: Method, n_components: int | None, given: Mapping[str, Any], se
     except ValueError as error:
         raise InputError(_told(method, str(error))) from error
     return model
+
+
+def _check_kind(method: Method, name: str, value: Any) -> None:
+    """What scikit-learn takes for a number, and the methods do not."""
+    if isinstance(value, bool) and "boolean" not in method.kind._parameter_constraints[name]:
+        raise InputError(f"option {name} of {method.name} must not be true or false")
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise InputError(f"option {name} of {method.name} is too large: at most {LARGEST}")
 
 
 def _told(method: Method, message: str) -> str:

@@ -24,6 +24,7 @@ Array = npt.NDArray[Any]
 
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "space"}
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "#n/a"}
+CORNERS = ("part", "sample")  # as write_table has them: names are below and beside them, be they numbers
 LOOKED_AT = 200  # lines from which the layout is found out
 SHOWN = 40  # characters of a cell in a message
 
@@ -142,15 +143,16 @@ def find_layout(
     # European tables: semicolons between numbers with a comma
     comma = delimiter == ";" and any("," in cell and is_number(cell, comma=True) for row in table for cell in row)
     below = table[1:] or table
+    ours = len(table) > 1 and width > 1 and table[0][0] in CORNERS
     if row_names is None:
         short = len(table) > 1 and len(table[0]) == width - 1  # as R writes it: no name above the names
         corner = len(table) > 1 and table[0][0] == "" and width > 1 and _is_header(table[0][1:], comma)
         # cells that may be missing numbers do not make names
         named = any(not is_number(row[0], comma=comma, missing=True) for row in below)
-        row_names = short or corner or (named and width > 1)
+        row_names = short or corner or ours or (named and width > 1)
     if header is None:
         # a header has no numbers where the lines below have them
-        header = len(table) > 1 and (len(table[0]) == width - 1 or _is_header(table[0][row_names:], comma))
+        header = len(table) > 1 and (len(table[0]) == width - 1 or _is_header(table[0][row_names:], comma) or ours)
     return Layout(delimiter, header, row_names, width, comma), filled[0][0] if header else None
 
 
