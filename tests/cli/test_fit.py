@@ -141,6 +141,30 @@ def test_start_from_a_file(program: Program) -> None:
     assert "the file of --init has changed" in said
 
 
+def test_features_of_the_start_are_matched_by_name(program: Program) -> None:
+    program("fit", "data.csv", "-k", 3, "-m", "spa", "-o", "start")
+    start, order = components("start"), np.arange(len(FEATURES))[::-1]
+    write_csv("turned.csv", X[:, order], [FEATURES[j] for j in order], SAMPLES)
+    program("fit", "turned.csv", "--init", "start", "-o", "out")
+    np.testing.assert_array_equal(components("out"), pw.HALS(3, init=start[:, order]).fit(X[:, order]).components_)
+    write_csv("other.csv", X, ["new", *FEATURES[1:]], SAMPLES)
+    _, said = program("fit", "other.csv", "--init", "start", "-o", "other", code=2)
+    assert "--init start: its features are not those of the data: 'new' is not among them" in said
+
+
+def test_a_fault_of_the_program_is_told_without_a_traceback(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("oh no")
+
+    monkeypatch.setattr("partwise.cli.session.build_model", broken)
+    out, said = program("fit", "data.csv", "-k", 3, "--json", code=1)
+    assert "a fault of partwise itself (RuntimeError: oh no)" in said
+    assert json.loads(out)["exit_code"] == 1
+    monkeypatch.setenv("PARTWISE_TRACEBACK", "1")
+    with pytest.raises(RuntimeError, match="oh no"):
+        program("fit", "data.csv", "-k", 3)
+
+
 def test_names_from_files(program: Program) -> None:
     np.save("X.npy", X)
     Path("words.txt").write_text("\n".join(FEATURES))

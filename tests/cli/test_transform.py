@@ -32,6 +32,15 @@ def test_training_data(model: str, suffix: str, fitted: Program) -> None:
         assert Path("sub/w.csv").read_bytes() == Path("out/weights.csv").read_bytes()
 
 
+def test_an_existing_file_is_replaced_only_if_asked(fitted: Program) -> None:
+    Path("w.csv").write_text("precious")
+    _, said = fitted("transform", "out", "data.csv", "-o", "w.csv", code=2)
+    assert "-o w.csv exists already: --overwrite replaces it" in said
+    assert Path("w.csv").read_text() == "precious"
+    fitted("transform", "out", "data.csv", "-o", "w.csv", "--overwrite")
+    assert Path("w.csv").read_bytes() == Path("out/weights.csv").read_bytes()
+
+
 @pytest.mark.parametrize("kind", ["tfidf", "log1p", "unit"])
 def test_preparation_is_done_again(kind: str, program: Program) -> None:
     counts = np.random.default_rng(1).poisson(2.0, (40, 7)).astype(float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -17,6 +18,8 @@ from partwise.cli.lab import lab
 from partwise.cli.methods import methods
 from partwise.cli.nmf import nmf
 from partwise.cli.transform import transform
+
+TRACEBACK = "PARTWISE_TRACEBACK"
 
 app = typer.Typer(
     name="partwise",
@@ -50,6 +53,15 @@ def options(
     """The true parts of non-negative mixtures."""
 
 
+def _unexpected(error: Exception, *, as_json: bool) -> int:
+    """A fault of the program itself, told as such."""
+    text = f"{type(error).__name__}: {error}"
+    message = f"a fault of partwise itself ({text}); {TRACEBACK}=1 shows where, which a report of it should have"
+    errors().print(f"[bold]partwise:[/] {escape(printable(message))}", soft_wrap=True)
+    Voice(as_json=as_json, quiet=True).failed(message, 1)
+    return 1
+
+
 def run(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit code: 0 done, 1 failed, 2 wrong usage or data, 130 interrupted."""
     try:
@@ -62,6 +74,10 @@ def run(arguments: list[str] | None = None) -> int:
     except Failure as failure:
         errors().print(f"[bold]partwise:[/] {escape(printable(failure.message))}", soft_wrap=True)
         return failure.code
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        return _unexpected(error, as_json="--json" in (sys.argv[1:] if arguments is None else arguments))
     if code == INTERRUPTED:
         errors().print("[bold]partwise:[/] interrupted")
     return code if isinstance(code, int) else 0

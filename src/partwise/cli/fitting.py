@@ -51,7 +51,7 @@ def build_model(job: Job) -> Any:
     with told(2):
         options, k = dict(job.options), job.k
         if job.start is not None:
-            options["init"] = _components(start_file(job.start))
+            options["init"], _ = _components(start_file(job.start))
             k = len(options["init"]) if k is None else k
         method = find_method(job.method)
         model = build(method, k, options, job.seed)
@@ -171,15 +171,33 @@ def start_file(path: Path) -> Path:
     return path / MODEL if (path / MODEL).is_file() else path
 
 
-def _components(path: Path) -> Any:
-    """Components to start from: those of a model, or the rows of a table."""
+def _components(path: Path) -> tuple[Any, list[str] | None]:
+    """Components to start from, those of a model or the rows of a table, and the names of their features."""
     from partwise.io import read
     from partwise.sources import blocks
 
     if path.suffix == Path(MODEL).suffix:
-        return open_model(path).components_
+        model = open_model(path)
+        names = getattr(model, "feature_names_in_", None)
+        return model.components_, None if names is None else list(names)
     table = read(path)
-    return blocks.to_dense(table.source().take(range(table.X.shape[0])))
+    return blocks.to_dense(table.source().take(range(table.X.shape[0]))), table.feature_names
+
+
+def align_start(model: Any, job: Job, names: list[str] | None) -> None:
+    """Put the features of the start into the order of the data's, where both have names."""
+    if job.start is None or names is None:
+        return
+    with told(2):
+        H, known = _components(start_file(job.start))
+    if known is None or known == names:
+        return
+    places = {name: j for j, name in enumerate(known)}
+    missing = [name for name in names if name not in places]
+    if missing or len(known) != len(names):
+        which = f"{missing[0]!r} is not among them" if missing else f"it has {len(known)}, the data {len(names)}"
+        raise Failure(f"--init {job.start}: its features are not those of the data: {which}", 2)
+    model.init = H[:, [places[name] for name in names]]
 
 
 def _sentences(seen: list[warnings.WarningMessage]) -> list[str]:

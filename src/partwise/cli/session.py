@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from partwise.cli.console import INTERRUPTED, Failure, Voice, errors, plain, told
-from partwise.cli.fitting import Fitted, build_model, fit, start_file
+from partwise.cli.fitting import Fitted, align_start, build_model, fit, start_file
 from partwise.cli.provenance import machine, names_hash, parameters, versions
 from partwise.cli.results import Results
 from partwise.cli.run_folder import CHECKPOINT, COMPLETE, INTERRUPTED_RUN, MODEL, OURS, RunFolder, file_hash
@@ -67,6 +67,7 @@ class Session:
         try:
             table, source, known = self._data()
             self._check(model, table)
+            align_start(model, self.job, table.feature_names)
             self._begin(model, known)
             begun = True
             with bar(errors(), hidden=self.voice.quiet) as progress:

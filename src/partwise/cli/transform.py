@@ -49,6 +49,7 @@ def transform(
     feature_names: how.FeatureNames = None,
     sample_names: how.SampleNames = None,
     in_memory: how.InMemory = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of -o if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
@@ -68,6 +69,8 @@ def transform(
             raise Failure(f"-o {out}: give a file that ends in {', '.join(SUFFIXES)}", 2)
         if out.exists() and Path(data).exists() and out.samefile(data):
             raise Failure(f"-o {out} is DATA, which would be lost: give another file", 2)
+        if out.exists() and not overwrite:
+            raise Failure(f"-o {out} exists already: --overwrite replaces it", 2)
         fitted = open_model(model)
         make_folder(out.parent)
         with bar(errors(), hidden=quiet) as progress:
