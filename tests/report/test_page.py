@@ -17,8 +17,8 @@ import scipy.sparse as sp
 import partwise as pw
 from partwise.exceptions import InputError, MissingDependencyError
 from partwise.io import Table
+from partwise.plots import pages
 from partwise.report import cards
-from partwise.report import page as page_module
 from partwise.report.naming import shown
 from tests.report.models import H, W, X, mixtures, with_components
 
@@ -321,7 +321,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, options: dict[str, Any], m
 
 
 def test_without_jinja2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    page_module.environment.cache_clear()
+    pages.templates.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingDependencyError, match=r"partwise\[cli\]"):
         pw.write_report(tmp_path / "report.html", with_components(H), X)

@@ -19,57 +19,56 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon":
 KINDS = "10x, delimited, docword, h5ad, idx, images, mat, mtx, npy, npz, parquet, parts, texts"
 MIB = 1 << 20
 
+
+def _option(*names: str, **how: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=PANEL, **how)
+
+
 Format = Annotated[
     str | None,
-    typer.Option("--format", help=f"One of {KINDS}; by default the content tells.", rich_help_panel=PANEL),
+    _option("--format", help=f"One of {KINDS}; by default the content tells."),
 ]
-Transpose = Annotated[bool, typer.Option("--transpose", help="Samples are columns in the file.", rich_help_panel=PANEL)]
+Transpose = Annotated[bool, _option("--transpose", help="Samples are columns in the file.")]
 Delimiter = Annotated[
     str | None,
-    typer.Option("--delimiter", help="Between the cells of text: a character, tab or space.", rich_help_panel=PANEL),
+    _option("--delimiter", help="Between the cells of text: a character, tab or space."),
 ]
 Header = Annotated[
     bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line of text has names.", rich_help_panel=PANEL),
+    _option("--header/--no-header", help="Whether the first line of text has names."),
 ]
 RowNames = Annotated[
     bool | None,
-    typer.Option(
-        "--row-names/--no-row-names", help="Whether the first column of text has names.", rich_help_panel=PANEL
-    ),
+    _option("--row-names/--no-row-names", help="Whether the first column of text has names."),
 ]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Of text; UTF-8 by default.", rich_help_panel=PANEL)]
+Encoding = Annotated[str | None, _option("--encoding", help="Of text; UTF-8 by default.")]
 Variable = Annotated[
     str | None,
-    typer.Option("--variable", help="Which matrix of a .mat or .npz file that has several.", rich_help_panel=PANEL),
+    _option("--variable", help="Which matrix of a .mat or .npz file that has several."),
 ]
 Vocabulary = Annotated[
     str | None,
-    typer.Option("--vocabulary", help="Words of a docword file; vocab... beside it by default.", rich_help_panel=PANEL),
+    _option("--vocabulary", help="Words of a docword file; vocab... beside it by default."),
 ]
 MinCount = Annotated[
     int | None,
-    typer.Option(
-        "--min-count", min=1, help="Leave out words that a folder of texts has less often.", rich_help_panel=PANEL
-    ),
+    _option("--min-count", min=1, help="Leave out words that a folder of texts has less often."),
 ]
 Duplicates = Annotated[
     str | None,
-    typer.Option("--duplicates", help="Names that occur twice: error, or number them.", rich_help_panel=PANEL),
+    _option("--duplicates", help="Names that occur twice: error, or number them."),
 ]
 FeatureNames = Annotated[
     str | None,
-    typer.Option("--feature-names", help="File with a name a line, for data without them.", rich_help_panel=PANEL),
+    _option("--feature-names", help="File with a name a line, for data without them."),
 ]
 SampleNames = Annotated[
     str | None,
-    typer.Option("--sample-names", help="File with a name a line, for data without them.", rich_help_panel=PANEL),
+    _option("--sample-names", help="File with a name a line, for data without them."),
 ]
 InMemory = Annotated[
     int | None,
-    typer.Option(
-        "--in-memory", min=0, metavar="MIB", help="More than this stays on disk; 256 by default.", rich_help_panel=PANEL
-    ),
+    _option("--in-memory", min=0, metavar="MIB", help="More than this stays on disk; 256 by default."),
 ]
 
 

@@ -6,17 +6,16 @@ import io
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from partwise.exceptions import MissingDependencyError
 from partwise.lab.experiment import VERDICTS, Result
 from partwise.lab.measures import MEASURES
 from partwise.lab.methods import METHODS
 from partwise.lab.table import write_bytes
+from partwise.plots.pages import templates
 from partwise.plots.style import INK
 
 PAGE = "index.html"
@@ -58,7 +57,7 @@ def render(result: Result) -> str:
     verdicts = result.verdicts()
     experiment, manifest = result.experiment, result.manifest
     return str(
-        _environment()
+        templates("partwise.lab")
         .get_template("experiment.html")
         .render(
             experiment=experiment,
@@ -95,7 +94,7 @@ def write_summary(results: Sequence[tuple[str, Result]], folder: Path) -> Path:
     """
     sections = [(address, result, result.verdicts()) for address, result in results]
     names = [verdict.name for _, _, verdicts in sections for verdict in verdicts]
-    page = _environment().get_template("summary.html").render(sections=sections, counts=_counts(names))
+    page = templates("partwise.lab").get_template("summary.html").render(sections=sections, counts=_counts(names))
     write_bytes(folder / PAGE, page.encode())
     return folder / PAGE
 
@@ -166,18 +165,3 @@ def _best(means: np.ndarray, names: Sequence[str], better: str) -> np.ndarray:
 def _data(result: Result) -> list[tuple[str, str]]:
     notes = {row["case"]: row.get("data", "") for row in result.table}
     return list(notes.items())
-
-
-@cache
-def _environment() -> Any:
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ModuleNotFoundError as error:
-        raise MissingDependencyError("the lab's pages need jinja2: pip install 'partwise[cli]'") from error
-    return Environment(
-        loader=PackageLoader("partwise.lab"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

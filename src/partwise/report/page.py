@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from partwise.exceptions import MissingDependencyError
+from partwise.plots.pages import templates
 from partwise.report import charts
 from partwise.report.cards import make_cards
 from partwise.report.facts import Facts
@@ -24,6 +24,7 @@ Array = npt.NDArray[Any]
 
 EXACT = 1e-20  # share left unexplained that is rounding alone
 NOTABLE = 0.01  # share of a sample left unexplained that is worth a line
+TEMPLATES = "partwise.report"
 LIBRARIES = ("partwise", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -68,7 +69,7 @@ def render(
     course = facts.course
     cards = make_cards(facts, source, names, view)
     return str(
-        environment()
+        templates(TEMPLATES)
         .get_template("report.html")
         .render(
             title=title or f"{count(k, 'part')} of {count(n, 'sample')}",
@@ -148,19 +149,3 @@ def _run(facts: Facts) -> list[tuple[str, str]]:
 @cache
 def _versions() -> str:
     return ", ".join([f"{name} {version(name)}" for name in LIBRARIES] + [f"Python {platform.python_version()}"])
-
-
-@cache
-def environment() -> Any:
-    """The templates; an error that says what to install where there is no jinja2."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ModuleNotFoundError as error:
-        raise MissingDependencyError("reports need jinja2: pip install 'partwise[cli]'") from error
-    return Environment(
-        loader=PackageLoader("partwise.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from partwise.exceptions import InputError
 from partwise.io import Table, open_source, read, write_atomically
+from partwise.plots.pages import templates
 from partwise.report.facts import gather
 from partwise.report.naming import Names, check_names, view_of
-from partwise.report.page import environment, render
+from partwise.report.page import TEMPLATES, render
 from partwise.sources import RowSource
 from partwise.sources.blocks import is_sparse
 
@@ -81,7 +82,7 @@ def write_report(
     ('report.html', True)
     """
     check_is_fitted(model)
-    environment()  # what is missing is told before the pass over the data
+    templates(TEMPLATES)  # what is missing is told before the pass over the data
     source, table = _opened(data)
     n, m = source.shape
     H = model.components_
