@@ -43,21 +43,22 @@ class Fitted:
         return {name: getattr(model, attribute, None) for name, attribute in names.items()}
 
 
-def build_model(job: Job) -> Any:
-    """The estimator, every option of it checked."""
+def build_model(job: Job) -> tuple[Any, list[str] | None]:
+    """The estimator, every option of it checked; and the names of the features of its start, where that has some."""
     from partwise.estimators.catalog import find_method
     from partwise.estimators.options import build
 
     with told(2):
         options, k = dict(job.options), job.k
+        names = None
         if job.start is not None:
-            options["init"], _ = _components(start_file(job.start))
+            options["init"], names = _components(start_file(job.start))
             k = len(options["init"]) if k is None else k
         method = find_method(job.method)
         model = build(method, k, options, job.seed)
     if k is None:
         raise Failure("give -k, the number of parts", 2)
-    return model
+    return model, names
 
 
 def fit(model: Any, source: RowSource, job: Job, folder: RunFolder, progress: Progress, every: float) -> Fitted:
@@ -184,20 +185,16 @@ def _components(path: Path) -> tuple[Any, list[str] | None]:
     return blocks.to_dense(table.source().take(range(table.X.shape[0]))), table.feature_names
 
 
-def align_start(model: Any, job: Job, names: list[str] | None) -> None:
-    """Put the features of the start into the order of the data's, where both have names."""
-    if job.start is None or names is None:
-        return
-    with told(2):
-        H, known = _components(start_file(job.start))
-    if known is None or known == names:
+def align_start(model: Any, job: Job, known: list[str] | None, names: list[str] | None) -> None:
+    """Put the features of the start, which are `known`, into the order of the data's, where both have names."""
+    if known is None or names is None or known == names:
         return
     places = {name: j for j, name in enumerate(known)}
     missing = [name for name in names if name not in places]
     if missing or len(known) != len(names):
         which = f"{missing[0]!r} is not among them" if missing else f"it has {len(known)}, the data {len(names)}"
         raise Failure(f"--init {job.start}: its features are not those of the data: {which}", 2)
-    model.init = H[:, [places[name] for name in names]]
+    model.init = model.init[:, [places[name] for name in names]]
 
 
 def _sentences(seen: list[warnings.WarningMessage]) -> list[str]:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import platform
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,11 +22,6 @@ def parameters(model: Any, job: Job) -> dict[str, Any]:
     """All parameters; a start from a file is named by the file."""
     values = {name: value for name, value in model.get_params(deep=False).items() if name != "callbacks"}
     return values | ({} if job.start is None else {"init": str(job.start)})
-
-
-def versions() -> dict[str, str]:
-    """Of what decides the bits."""
-    return {name: version(name) for name in ("partwise", "numpy", "scipy", "scikit-learn", "numba")}
 
 
 def machine() -> dict[str, Any]:

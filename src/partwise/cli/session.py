@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from partwise.cli.console import INTERRUPTED, Failure, Voice, errors, plain, told
 from partwise.cli.fitting import Fitted, align_start, build_model, fit, start_file
-from partwise.cli.provenance import machine, names_hash, parameters, versions
+from partwise.cli.provenance import machine, names_hash, parameters
 from partwise.cli.results import Results
 from partwise.cli.run_folder import CHECKPOINT, COMPLETE, INTERRUPTED_RUN, MODEL, OURS, RunFolder, file_hash
 from partwise.cli.watch import bar, step
@@ -54,7 +54,7 @@ class Session:
 
     def run(self, checkpoint_every: float) -> int:
         """Do it all; returns the exit code."""
-        model = build_model(self.job)
+        model, self.start_names = build_model(self.job)
         self._check_places()
         self.folder.open()
         try:
@@ -67,7 +67,7 @@ class Session:
         try:
             table, source, known = self._data()
             self._check(model, table)
-            align_start(model, self.job, table.feature_names)
+            align_start(model, self.job, self.start_names, table.feature_names)
             self._begin(model, known)
             begun = True
             with bar(errors(), hidden=self.voice.quiet) as progress:
@@ -122,6 +122,8 @@ class Session:
 
     def _compare(self, known: dict[str, Any]) -> None:
         """The data of a run that is repeated must be the same."""
+        from partwise.io.versions import library_versions
+
         before = (self.earlier or {}).get("data", {})
         if self.earlier is None:
             return
@@ -135,7 +137,7 @@ class Session:
         if self.earlier["inputs"] != self._inputs() and not self.force:
             raise Failure("the file of --init has changed since that run; --force goes on all the same", 2)
         notes = []
-        if self.earlier["versions"] != versions():
+        if self.earlier["versions"] != library_versions():
             notes.append("That run had other versions of the libraries; the last bits may differ.")
         if self.earlier["resumed"] and not self.resume:
             notes.append(
@@ -169,6 +171,8 @@ class Session:
             )
 
     def _begin(self, model: Any, known: dict[str, Any]) -> None:
+        from partwise.io.versions import library_versions
+
         if self.resume:
             assert self.earlier is not None
             self.folder.go_on(self.earlier | {"data": {"path": self.job.path, **known}})
@@ -181,7 +185,7 @@ class Session:
                 "job": self.job.as_json(),
                 "parameters": parameters(model, self.job),
                 "inputs": self._inputs(),
-                "versions": versions(),
+                "versions": library_versions(),
                 "machine": machine(),
                 "fit": {},
                 "warnings": [],

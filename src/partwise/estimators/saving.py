@@ -7,7 +7,6 @@ import platform
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from importlib.metadata import version
 from os import PathLike
 from typing import Any
 
@@ -22,13 +21,13 @@ from partwise.io.guard import fail
 from partwise.io.model import Document, Record, read_document, write_document
 from partwise.io.opening import open_source
 from partwise.io.preparation import Preparation
+from partwise.io.versions import library_versions
 from partwise.linalg.lp import LPCertificate
 from partwise.linalg.simplex import MixtureCertificate
 from partwise.sources import RowSource, blocks
 
 RECORDS = {kind.__name__: kind for kind in (LPCertificate, MixtureCertificate, Preparation, Separability)}
 ATTRIBUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
-LIBRARIES = ("partwise", "numpy", "scipy", "scikit-learn", "numba")
 SAME_SHAPE = ("detectors_",)  # attributes shaped as the components
 
 
@@ -201,7 +200,7 @@ def _provenance(model: Any, data: Any) -> dict[str, Any]:
     seed = getattr(model, "random_state", None)
     return {
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in LIBRARIES},
+        "versions": library_versions(),
         "seed": int(seed) if isinstance(seed, (int, np.integer)) else None,
         "data": data if data is None or isinstance(data, dict) else fingerprint(open_source(data)),
     }

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from partwise.exceptions import DataNotFoundError, InputError
+from partwise.io.versions import library_versions
 from partwise.lab.experiment import (
     SAMPLES,
     Case,
@@ -37,7 +37,7 @@ from partwise.lab.methods import METHODS
 from partwise.lab.table import Table, write_bytes
 
 JOURNAL, MANIFEST = "cells.jsonl", "manifest.json"
-PACKAGES = ("partwise", "numpy", "scipy", "scikit-learn", "numba", "matplotlib", "polars")
+MORE_LIBRARIES = ("matplotlib", "polars")
 THREAD_SETTINGS = ("PARTWISE_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LONGEST_CURVE = 400
 SHOWN = 10  # samples that are kept for a picture
@@ -318,7 +318,7 @@ class _Manifest:
     def __init__(self, folder: Path, entries: dict[str, Any]) -> None:
         self.path, self.entries = folder / MANIFEST, entries
         self._begin = time.perf_counter()
-        self.entries["sessions"].append({"begun": _now(), "seconds": 0.0, "partwise": _version("partwise")})
+        self.entries["sessions"].append({"begun": _now(), "seconds": 0.0, "partwise": library_versions()["partwise"]})
         self._write()
 
     @classmethod
@@ -340,7 +340,7 @@ class _Manifest:
             "seeds": max(seeds, int(old.get("seeds", 0))),
             "methods": ordered,
             "skipped": {},
-            "versions": {name: _version(name) for name in PACKAGES} | {"python": platform.python_version()},
+            "versions": library_versions(*MORE_LIBRARIES) | {"python": platform.python_version()},
             "machine": _machine(),
             "threads": _threads(),
             "cells": 0,
@@ -371,13 +371,6 @@ def _order(experiment: Experiment, name: str) -> int:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "none"
 
 
 def _machine() -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import numpy.typing as npt
 
+from partwise.io.versions import library_versions
 from partwise.plots.pages import templates
 from partwise.report import charts
 from partwise.report.cards import make_cards
@@ -25,7 +25,6 @@ Array = npt.NDArray[Any]
 EXACT = 1e-20  # share left unexplained that is rounding alone
 NOTABLE = 0.01  # share of a sample left unexplained that is worth a line
 TEMPLATES = "partwise.report"
-LIBRARIES = ("partwise", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def render(
@@ -148,4 +147,5 @@ def _run(facts: Facts) -> list[tuple[str, str]]:
 
 @cache
 def _versions() -> str:
-    return ", ".join([f"{name} {version(name)}" for name in LIBRARIES] + [f"Python {platform.python_version()}"])
+    every = library_versions() | {"Python": platform.python_version()}
+    return ", ".join(f"{name} {version}" for name, version in every.items())
