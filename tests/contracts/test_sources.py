@@ -241,6 +241,10 @@ def misaligned(block: Any, *rows: np.ndarray, M: np.ndarray) -> tuple[int, np.nd
     return sum(not array.flags.aligned for array in arrays), np.ones(3)
 
 
+def sum_of(block: Any, numbers: np.ndarray) -> float:
+    return float(numbers.sum())
+
+
 def shared_result(block: Any, M: np.ndarray) -> np.ndarray:
     return M
 
@@ -373,6 +377,41 @@ def test_deliver_gives_the_callers_kind_of_array(case: Case) -> None:
     rows = case.source.deliver(case.source.map_rows(blocks.row_sums, width=None))
     assert isinstance(rows, da.Array if case.on_dask else np.ndarray)
     np.testing.assert_allclose(np.asarray(rows), DATA.sum(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64], ids=lambda dtype: np.dtype(dtype).name)
+@pytest.mark.parametrize("width", [None, 0, 1, 3], ids=["vector", "no-columns", "column", "matrix"])
+def test_what_is_placed_beside_the_rows_is_delivered_as_it_was(case: Case, width: int | None, dtype: Any) -> None:
+    shape = (ROWS,) if width is None else (ROWS, width)
+    array = (100 * np.random.default_rng(13).random(shape)).astype(dtype)
+    delivered = case.source.deliver(case.source.place(array))
+    assert isinstance(delivered, da.Array if case.on_dask else np.ndarray)
+    found = np.asarray(delivered)
+    assert (found.dtype, found.shape) == (array.dtype, array.shape)
+    np.testing.assert_array_equal(found, array)
+
+
+def test_placed_rows_are_as_good_as_those_of_a_pass(case: Case) -> None:
+    made = case.source.map_rows(partial(project, M=M), width=3)
+    placed = case.source.place(np.array(np.asarray(made)))
+    assert type(placed) is type(made)
+    assert (placed.shape, placed.dtype) == (made.shape, made.dtype)
+    expected = np.asarray(case.source.map_rows(mix, made, WEIGHTS, width=3))
+    found = case.source.map_rows(mix, placed, case.source.place(WEIGHTS), width=3, out=placed)
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_placed_rows_on_workers_are_their_own(case: Case) -> None:
+    array = np.ones(ROWS)
+    placed = case.source.place(array)
+    array[:] = 2.0
+    assert case.source.reduce(sum_of, placed) == (ROWS if case.on_dask else 2 * ROWS)
+
+
+@pytest.mark.parametrize("shape", [(ROWS - 1,), (ROWS + 1, 2), (), (ROWS, 1, 1)], ids=str)
+def test_place_refuses_what_is_not_aligned(case: Case, shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match=f"vector or matrix of {ROWS} rows"):
+        case.source.place(np.zeros(shape))
 
 
 # --- batches and take ---------------------------------------------------------------------------------------

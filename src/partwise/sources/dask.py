@@ -20,7 +20,7 @@ from partwise.sources import blocks
 from partwise.sources.chunked import check_numeric
 from partwise.sources.memory import check_rows, cut_batches, float_type
 from partwise.sources.passes import single_blas_thread
-from partwise.sources.protocol import Block, Combine, Rows, accumulate, add, merged, pairwise_tree
+from partwise.sources.protocol import Block, Combine, Rows, accumulate, add, check_aligned, merged, pairwise_tree
 
 dask_: Any = dask  # Dask's own functions are only partly typed
 da: Any = dask.array
@@ -167,6 +167,13 @@ class DaskSource:
     def deliver(self, rows: Rows) -> Any:
         """See :class:`partwise.sources.RowSource`."""
         return rows.to_dask() if isinstance(rows, DaskRows) else rows
+
+    def place(self, array: npt.ArrayLike) -> DaskRows:
+        """See :class:`partwise.sources.RowSource`."""
+        given = check_aligned(array, self.shape[0])
+        # copies: what lies with the workers must not change when the caller's array does
+        parts = [_call(_as_rows, given[a:b].copy(), given.dtype) for a, b in self.bounds]
+        return DaskRows(self._persist(parts), self, None if given.ndim == 1 else given.shape[1], given.dtype)
 
     def _tasks(self, block_fn: Callable[..., Any], aligned: tuple[Rows, ...]) -> list[Any]:
         # a node of its own, so that the small arrays it carries go to each worker once, not with every block

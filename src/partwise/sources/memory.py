@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from partwise.exceptions import InputError
 from partwise.sources import blocks
 from partwise.sources.passes import ordered
-from partwise.sources.protocol import Block, Combine, Rows, add, merged, pairwise_tree
+from partwise.sources.protocol import Block, Combine, Rows, add, check_aligned, merged, pairwise_tree
 
 DENSE_BLOCK_BYTES = 4 << 20
 # A sparse block makes a full (features x components) partial sum, so there should be few of them.
@@ -123,6 +123,10 @@ class BlockedSource(ABC):
     def deliver(self, rows: Rows) -> Any:
         """See :class:`partwise.sources.RowSource`."""
         return rows
+
+    def place(self, array: npt.ArrayLike) -> Rows:
+        """See :class:`partwise.sources.RowSource`."""
+        return check_aligned(array, self.shape[0])
 
     def _scratch(self, width: int) -> Rows | None:
         """Where a projection of all rows is kept; ``None`` is memory."""

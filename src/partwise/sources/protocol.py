@@ -8,6 +8,8 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from partwise.exceptions import InputError
+
 T = TypeVar("T")
 Block = Any  # a concrete ndarray or scipy CSR array; see sources.blocks for what can be done with one
 Rows = Any  # row-aligned state: an ndarray for sources of this process, DaskRows beside a Dask collection
@@ -78,6 +80,13 @@ class RowSource(Protocol):
     def deliver(self, rows: Rows) -> Any:
         """Row-aligned state as the caller's kind of array: an ndarray, or a Dask array that stays put."""
 
+    def place(self, array: npt.ArrayLike) -> Rows:
+        """The inverse of `deliver`: a row-aligned array of the caller, put beside the rows.
+
+        Where rows live in this process it is the array itself, so give a copy of what `out` of `map_rows` must not
+        write over.
+        """
+
 
 def add(a: Any, b: Any) -> Any:
     """Sum of two results: numbers, arrays, or tuples of them."""
@@ -94,6 +103,14 @@ def accumulate(a: Any, b: Any) -> Any:
         a += b
         return a
     return a + b
+
+
+def check_aligned(array: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]:
+    """An array with an entry, or a row, for each row of a source."""
+    given = np.asarray(array)
+    if given.ndim not in (1, 2) or len(given) != n_rows:
+        raise InputError(f"a row-aligned array must be a vector or matrix of {n_rows} rows, got shape {given.shape}")
+    return given
 
 
 def merged(bounds: Sequence[tuple[int, int]], row_bytes: float, least: int = MERGED_BYTES) -> list[list[int]]:
