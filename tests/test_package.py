@@ -35,7 +35,6 @@ IGNORED = {
 }
 # Building blocks whose names and summaries say what they take.
 ONE_LINERS = {
-    "partwise.sources.accumulate",
     "partwise.sources.add",
     "partwise.sources.brings_own_rows",
     "partwise.sources.inspect",

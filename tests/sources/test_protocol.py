@@ -50,18 +50,6 @@ def test_tree_holds_few_partial_results(n: int) -> None:
     assert most <= np.log2(n) + 1
 
 
-def test_tree_uses_into_only_on_its_own_results() -> None:
-    leaves = [np.full(2, float(i)) for i in range(11)]
-
-    def into(a: Any, b: Any) -> Any:
-        assert not any(a is leaf for leaf in leaves)
-        a += b
-        return a
-
-    np.testing.assert_array_equal(pairwise_tree(leaves, add, into=into), [55.0, 55.0])
-    assert [leaf[0] for leaf in leaves] == list(range(11))
-
-
 def test_tree_of_nothing_is_an_error() -> None:
     with pytest.raises(ValueError, match="nothing to combine"):
         pairwise_tree([], join)
@@ -74,6 +62,26 @@ def test_add_goes_into_tuples() -> None:
     assert total[2] == (0.75, 5)
     with pytest.raises(ValueError, match="zip"):
         add((1, 2), (1,))
+
+
+def test_add_makes_a_new_sum_unless_told() -> None:
+    a, b = np.ones(3), np.full(3, 2.0)
+    np.testing.assert_array_equal(add(a, b), [3.0, 3.0, 3.0])
+    np.testing.assert_array_equal(a, np.ones(3))
+    total = add((a, 1), (b, 2), into=True)
+    assert total[0] is a
+    assert total[1] == 3
+    np.testing.assert_array_equal(a, [3.0, 3.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(np.ones(4)[1:], np.ones(3)), (np.ones(3, np.float32), np.ones(3)), (np.ones(3, int), np.ones(3))],
+    ids=["a-view", "less-precise", "integers"],
+)
+def test_add_into_memory_that_cannot_hold_the_sum_makes_a_new_one(a: Any, b: Any) -> None:
+    np.testing.assert_array_equal(add(a, b, into=True), [2.0, 2.0, 2.0])
+    np.testing.assert_array_equal(a, np.ones(3))
 
 
 # --- merged blocks ------------------------------------------------------------------------------------------

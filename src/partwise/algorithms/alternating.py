@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.loop import Progress
 from partwise.linalg.nnls import Gram, decode_block
-from partwise.sources import MemorySource, RowSource, accumulate, add, blocks
+from partwise.sources import MemorySource, RowSource, add, blocks
 from partwise.sources.memory import SMALLEST_BLOCK_ROWS
 from partwise.sources.protocol import Block
 
@@ -104,7 +104,7 @@ def alternate(
     gram = Gram.of(H0, source.dtype, l1=W_penalty.l1, l2=W_penalty.l2)
     lift = POSITIVE_START if positive_start else 0.0
     H = np.maximum(H, np.asarray(lift * H.max(initial=0.0), H.dtype))
-    W, stats = source.map_rows(partial(_open_block, gram=gram, lift=lift), width=k, combine=accumulate)
+    W, stats = source.map_rows(partial(_open_block, gram=gram, lift=lift), width=k, combine=add)
     best = _objective(H, stats, squared_norm, W_penalty, H_penalty)
     del stats, gram, H0  # each as large as the components
     yield Progress(H.T, best)
@@ -115,7 +115,7 @@ def alternate(
         G = W_penalty.to_gram(_gram(ahead))
         beta = momentum.beta if moving else 0.0
         step = partial(_round_block, H=ahead, G=G, l1=W_penalty.l1, update=update_W, beta=beta)
-        spare, (residual_W, *stats) = source.map_rows(step, W, width=k, combine=accumulate, out=spare)
+        spare, (residual_W, *stats) = source.map_rows(step, W, width=k, combine=add, out=spare)
         new, residual_H = _update_components(ahead, stats, H_penalty, update_H)
         objective = _objective(new, stats, squared_norm, W_penalty, H_penalty)
         del stats, step  # each as large as the components: not during the next pass

@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from partwise.algorithms.loop import Progress, Stages, Unsettled
 from partwise.algorithms.schedule import Adaptive, Look, look, relative_weights
 from partwise.algorithms.signal import Signal
-from partwise.sources import RowSource, accumulate, blocks
+from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
@@ -156,7 +156,7 @@ def _look(signal: Signal, T: Array) -> tuple[Array, Array, Look, Array]:
 def _refit(source: RowSource, signal: Signal, decoder: Decoder) -> Array:
     """Components by least squares on the decoded weights and the data itself."""
     fn = partial(_refit_block, decoder=decoder.cast(source.dtype, signal.basis))
-    G, B = source.reduce(fn, signal.inverse_size, signal.row_noise, combine=accumulate)
+    G, B = source.reduce(fn, signal.inverse_size, signal.row_noise)
     G, B = G.astype(np.float64), B.astype(np.float64)
     unused = np.diag(G) <= 0.0
     G[unused, unused] = 1.0
@@ -180,7 +180,7 @@ def _fit_decoders(signal: Signal, decoder: Decoder) -> tuple[Array, float, float
     for first in range(0, k, group):
         js = np.arange(first, min(first + group, k))
         fn = partial(_facet_block, decoder=decoder.cast(signal.rows.dtype), components=js, typical=typical)
-        grams, products, counts = signal.rows.reduce(fn, signal.inverse_size, signal.row_noise, combine=accumulate)
+        grams, products, counts = signal.rows.reduce(fn, signal.inverse_size, signal.row_noise)
         off[js] = counts
         own = float(products[js, np.arange(len(js))].sum())
         A = np.stack([gram[np.ix_(others[j], others[j])] for gram, j in zip(grams, js, strict=True)])

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from partwise.algorithms.loop import Progress, Stages, Unsettled
 from partwise.algorithms.schedule import Adaptive, look
 from partwise.algorithms.signal import Signal
-from partwise.sources import RowSource, accumulate, blocks
+from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
@@ -121,7 +121,7 @@ def gradient_stages(
                 return "the sequence of thresholds ended"
         deviation = floor * np.linalg.norm(P, axis=0)
         fn = partial(_stage_block, P=np.ascontiguousarray(P, rows.dtype), alpha=np.asarray(alpha), deviation=deviation)
-        G, B, active = rows.reduce(fn, signal.row_noise, combine=accumulate)
+        G, B, active = rows.reduce(fn, signal.row_noise)
         G, B = G.astype(np.float64), B.T.astype(np.float64)
         if not started:
             yield Progress(_components(T, basis), half_squared_residual(T, G, B, squared_norm))

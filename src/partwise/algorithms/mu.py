@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.alternating import NO_PENALTY, POSITIVE_START, Penalty, alternate, natural_residual
 from partwise.algorithms.loop import Progress
-from partwise.sources import RowSource, accumulate, blocks
+from partwise.sources import RowSource, add, blocks
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
@@ -123,7 +123,7 @@ def _beta_iterations(
     yield progress(np.nan)
     while True:
         step = partial(_beta_block, H=H, divergence=divergence, penalty=W_penalty, W_mean=W_sums / max(1, n))
-        W, stats = source.map_rows(step, W, width=k, combine=accumulate, out=W)
+        W, stats = source.map_rows(step, W, width=k, combine=add, out=W)
         residual_W, mass_W, numerator, denominator, W_sums, W_squares = stats
         denominator = denominator + H_penalty.l1 + H_penalty.l2 * H
         residual_H, mass_H = _natural_mass(H, numerator, denominator, H.mean(axis=0))

@@ -4,14 +4,13 @@ from partwise.sources.generated import GeneratedSource
 from partwise.sources.inspection import Inspection, inspect
 from partwise.sources.memory import MemorySource
 from partwise.sources.opening import brings_own_rows, open_source
-from partwise.sources.protocol import RowSource, accumulate, add, pairwise_tree
+from partwise.sources.protocol import RowSource, add, pairwise_tree
 
 __all__ = [
     "GeneratedSource",
     "Inspection",
     "MemorySource",
     "RowSource",
-    "accumulate",
     "add",
     "brings_own_rows",
     "inspect",

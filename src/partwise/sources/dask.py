@@ -20,7 +20,7 @@ from partwise.sources import blocks
 from partwise.sources.chunked import check_numeric
 from partwise.sources.memory import check_rows, cut_batches, float_type
 from partwise.sources.passes import single_blas_thread
-from partwise.sources.protocol import Block, Combine, Rows, accumulate, add, check_aligned, merged, pairwise_tree
+from partwise.sources.protocol import Block, Combine, Rows, add, check_aligned, merged, pairwise_tree
 
 dask_: Any = dask  # Dask's own functions are only partly typed
 da: Any = dask.array
@@ -49,6 +49,8 @@ class DaskRows:
 
 class DaskSource:
     """A Dask array chunked by rows, or a list of delayed blocks.
+
+    Sums are made in new memory: a task may run twice, so it must not write into what it is given.
 
     Parameters
     ----------
@@ -106,7 +108,6 @@ class DaskSource:
     def reduce(self, block_fn: Callable[..., Any], *aligned: Rows, combine: Combine = add) -> Any:
         """See :class:`partwise.sources.RowSource`."""
         tasks = self._tasks(block_fn, aligned)
-        combine = _pure(combine)
         return self.compute(pairwise_tree(tasks, lambda a, b: _call(_run, combine, a, b)))[0]
 
     def map_rows(
@@ -124,7 +125,6 @@ class DaskSource:
         if combine is None:
             rows = [_call(_as_rows, task, kind) for task in tasks]
             return DaskRows(self._persist(rows), self, width, kind)
-        combine = _pure(combine)
         rows = [_call(_as_rows, task[0], kind) for task in tasks]
         small = pairwise_tree([task[1] for task in tasks], lambda a, b: _call(_run, combine, a, b))
         *kept, small = self._persist([*rows, small])
@@ -198,11 +198,6 @@ def _one_pass() -> Iterator[None]:
     quiet = {"distributed.admin.large-graph-warning-threshold": "1 GiB"}
     with single_blas_thread(), dask_.config.set(quiet):
         yield
-
-
-def _pure(combine: Combine) -> Combine:
-    """A task may run twice, so it must not write into what it is given."""
-    return add if combine is accumulate else combine
 
 
 def _call(function: Callable[..., Any], *args: Any) -> Any:

@@ -138,18 +138,9 @@ class BlockedSource(ABC):
 
 
 def _tree(results: Generator[Any], combine: Combine) -> Any:
-    """The fixed tree; if combining fails the pass ends here. Sums reuse the memory of partial sums."""
+    """The fixed tree; if combining fails the pass ends here. Sums are made in the memory of the results."""
     with closing(results):
-        return pairwise_tree(results, combine, into=_add_into if combine is add else None)
-
-
-def _add_into(a: Any, b: Any) -> Any:
-    if isinstance(a, tuple):
-        return tuple(_add_into(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, np.ndarray) and a.dtype == np.result_type(a, b):
-        a += b
-        return a
-    return a + b
+        return pairwise_tree(results, partial(add, into=True) if combine is add else combine)
 
 
 def cut_batches(parts: Iterable[Block], size: int, rng: np.random.Generator | None) -> Iterator[Block]:

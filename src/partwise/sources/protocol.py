@@ -24,7 +24,9 @@ class RowSource(Protocol):
 
     A block function gets a concrete block, then the same rows of every ``aligned`` array.  It must be
     picklable (module level, or a ``functools.partial`` of one) and must not modify what it is given.  The
-    same partition gives identical bits on every source; another partition the same numbers to rounding.
+    arrays that it returns are given away: sums are made in their memory, so none may be kept or returned
+    twice (views are safe, they are left alone).  The same partition gives identical bits on every source;
+    another partition the same numbers to rounding.
     """
 
     @property
@@ -88,18 +90,11 @@ class RowSource(Protocol):
         """
 
 
-def add(a: Any, b: Any) -> Any:
-    """Sum of two results: numbers, arrays, or tuples of them."""
+def add(a: Any, b: Any, *, into: bool = False) -> Any:
+    """Sum of two results: numbers, arrays, or tuples of them; ``into`` the memory of ``a`` where that is its own."""
     if isinstance(a, tuple):
-        return tuple(add(x, y) for x, y in zip(a, b, strict=True))
-    return a + b
-
-
-def accumulate(a: Any, b: Any) -> Any:
-    """As :func:`add`, into the memory of ``a``: for block functions whose arrays are theirs alone and large."""
-    if isinstance(a, tuple):
-        return tuple(accumulate(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, np.ndarray):
+        return tuple(add(x, y, into=into) for x, y in zip(a, b, strict=True))
+    if into and isinstance(a, np.ndarray) and a.flags.owndata and a.dtype == np.result_type(a, b):
         a += b
         return a
     return a + b
@@ -126,25 +121,22 @@ def merged(bounds: Sequence[tuple[int, int]], row_bytes: float, least: int = MER
     return runs
 
 
-def pairwise_tree(values: Iterable[T], combine: Callable[[T, T], T], *, into: Callable[[T, T], T] | None = None) -> T:
+def pairwise_tree(values: Iterable[T], combine: Callable[[T, T], T]) -> T:
     """Combine neighbours, then neighbouring pairs, and so on: one shape for a given number of values.
 
-    Works on a stream and keeps about log2(n) partial results: a finished pair of equal size is merged at
-    once. ``into`` is used instead of ``combine`` where the left one is itself a combination, whose memory is
-    ours.
+    Works on a stream and keeps about log2(n) partial results: a finished pair of equal size is merged at once.
     """
-    into = combine if into is None else into
     stack: list[tuple[int, T]] = []
     for value in values:
         size = 1
         while stack and stack[-1][0] == size:
             other_size, other = stack.pop()
-            value = (combine if size == 1 else into)(other, value)
+            value = combine(other, value)
             size += other_size
         stack.append((size, value))
     if not stack:
         raise ValueError("pairwise_tree: there is nothing to combine")
     total = stack.pop()[1]
     while stack:
-        total = into(stack.pop()[1], total)
+        total = combine(stack.pop()[1], total)
     return total
