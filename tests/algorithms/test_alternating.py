@@ -16,7 +16,7 @@ from partwise.algorithms.alternating import POSITIVE_START, Momentum, Penalty, n
 from partwise.algorithms.anls import anls
 from partwise.algorithms.hals import hals
 from partwise.algorithms.mu import mu
-from partwise.sources import open_source
+from partwise.sources import source_of
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 W_PENALTY, H_PENALTY = Penalty(0.3, 0.2), Penalty(0.1, 0.5)
@@ -94,7 +94,7 @@ ALGORITHMS = {
 def test_iterations_are_the_reference(name: str, form: Any, W_penalty: Penalty, H_penalty: Penalty) -> None:
     algorithm, update, lift = ALGORITHMS[name]
     iterations = algorithm(
-        open_source(form(X), block_rows=10),
+        source_of(form(X), block_rows=10),
         H0,
         squared_norm=float(np.vdot(X, X)),
         W_penalty=W_penalty,
@@ -108,7 +108,7 @@ def test_iterations_are_the_reference(name: str, form: Any, W_penalty: Penalty, 
 
 @FORMS
 def test_several_sweeps_come_nearer_to_the_exact_step(form: Any) -> None:
-    source, norm = open_source(form(X)), float(np.vdot(X, X))
+    source, norm = source_of(form(X)), float(np.vdot(X, X))
 
     def after(rounds: int, iterations: Any) -> float:
         return next(islice(iterations, rounds, None)).objective
@@ -147,7 +147,7 @@ def test_natural_residual_by_hand() -> None:
 @pytest.mark.parametrize("extrapolate", [False, True], ids=["plain", "extrapolated"])
 def test_residual_vanishes_at_a_stationary_point(name: str, extrapolate: bool) -> None:
     data = pw.datasets.make_laurberg(0.3)
-    source, norm = open_source(data.X), float(np.vdot(data.X, data.X))
+    source, norm = source_of(data.X), float(np.vdot(data.X, data.X))
     if name == "hals":
         iterations = hals(source, data.components, squared_norm=norm, extrapolate=extrapolate)
     else:
@@ -181,7 +181,7 @@ def test_extrapolation_never_raises_the_objective(seed: int, form: Any) -> None:
     X, H = make_data(60, 20, 6, seed)
     norm = float(np.vdot(X, X))
     best = np.inf
-    for progress in islice(hals(open_source(form(X), block_rows=17), H, squared_norm=norm), 120):
+    for progress in islice(hals(source_of(form(X), block_rows=17), H, squared_norm=norm), 120):
         assert progress.objective <= best + 1e-13 * norm
         best = min(best, progress.objective)
         # the recorded value is that of a feasible pair: exact weights can only be better
@@ -191,7 +191,7 @@ def test_extrapolation_never_raises_the_objective(seed: int, form: Any) -> None:
 
 def test_extrapolation_is_worth_it() -> None:
     X, H = make_data(200, 40, 8, 1)
-    source, norm = open_source(X), float(np.vdot(X, X))
+    source, norm = source_of(X), float(np.vdot(X, X))
     fast, plain = (
         next(islice(hals(source, H, squared_norm=norm, extrapolate=extrapolate), 60, None)).objective
         for extrapolate in (True, False)
@@ -216,8 +216,8 @@ def test_a_component_of_zeros_does_no_harm() -> None:
     H = H0.copy()
     H[1] = 0.0
     for iterations in (
-        hals(open_source(X), H, squared_norm=float(np.vdot(X, X))),
-        anls(open_source(X), H, squared_norm=float(np.vdot(X, X))),
+        hals(source_of(X), H, squared_norm=float(np.vdot(X, X))),
+        anls(source_of(X), H, squared_norm=float(np.vdot(X, X))),
     ):
         progress = next(islice(iterations, 3, None))
         assert np.isfinite(progress.components).all()

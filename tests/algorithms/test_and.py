@@ -18,7 +18,7 @@ from partwise.algorithms.and_ import Decoder, _fit_decoders, facet_stages, recov
 from partwise.algorithms.loop import Progress, run
 from partwise.algorithms.signal import Signal, find_signal
 from partwise.metrics import match_components
-from partwise.sources import RowSource, open_source
+from partwise.sources import RowSource, source_of
 from partwise.starts import near_pure_start, perturbed
 
 K, M, N = 5, 30, 400
@@ -35,7 +35,7 @@ def mixture(seed: int = 0, signed: bool = False, noise: float = 0.0) -> tuple[np
 
 
 def opened(X: Any, **options: Any) -> tuple[RowSource, Signal]:
-    source = open_source(X, **options)
+    source = source_of(X, **options)
     squared_norm = float(sum(np.sum(np.square(b.toarray() if sp.issparse(b) else b)) for b in source.batches(999)))
     return source, find_signal(source, K, squared_norm=squared_norm, rng=np.random.default_rng(0))
 

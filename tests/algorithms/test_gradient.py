@@ -27,7 +27,7 @@ from partwise.algorithms.loop import Progress, run
 from partwise.algorithms.signal import Signal, find_signal
 from partwise.datasets import make_topics
 from partwise.metrics import total_correlation_error
-from partwise.sources import MemorySource, RowSource, open_source
+from partwise.sources import MemorySource, RowSource, source_of
 from partwise.starts import perturbed
 
 K, M = 4, 40
@@ -50,7 +50,7 @@ def signal_of(source: RowSource, k: int = K) -> Signal:
 
 def stages(X: Any, H0: np.ndarray, count: int | None = None, **options: Any) -> list[Progress]:
     """The start and so many stages."""
-    source = X if isinstance(X, RowSource) else open_source(X)
+    source = X if isinstance(X, RowSource) else source_of(X)
     options = {"steps": 50, "thresholds": paper_thresholds(), "floor": 0.0, "tol": 0.0, **options}
     squared = float(sum(np.sum(np.square(b.toarray() if sp.issparse(b) else b)) for b in source.batches(999)))
     found = gradient_stages(source, H0, signal=signal_of(source), squared_norm=squared, **options)
@@ -151,7 +151,7 @@ def test_stages_are_the_papers(case: str, steps: int, step_size: float) -> None:
     [
         sp.csr_array,
         lambda X: MemorySource(X, block_rows=13),
-        lambda X: open_source(da.from_array(X, chunks=(50, 20)), scheduler="synchronous"),
+        lambda X: source_of(da.from_array(X, chunks=(50, 20)), scheduler="synchronous"),
     ],
     ids=["csr", "blocks", "dask"],
 )
@@ -213,7 +213,7 @@ def test_thresholds_can_be_put_aside(duplicate: Any) -> None:
 
 
 def test_a_sequence_ends_the_run() -> None:
-    source = open_source(NOISY)
+    source = source_of(NOISY)
     options: dict[str, Any] = {"signal": signal_of(source), "squared_norm": 1.0, "floor": 0.0, "tol": 0.0}
     result = run(
         gradient_stages(source, OUTSIDE, thresholds=iter([0.1, 0.05, 0.0]), steps=50, **options), max_iter=99, tol=0.0
@@ -231,7 +231,7 @@ def test_a_threshold_of_zero_is_no_reason_to_stop() -> None:
 
 
 def test_the_floor_holds_thresholds_up_and_ends_the_run() -> None:
-    source = open_source(NOISY)
+    source = source_of(NOISY)
     signal = signal_of(source)
     squared_norm = float(np.vdot(NOISY, NOISY))
     found = list(
@@ -263,7 +263,7 @@ def test_the_floor_holds_thresholds_up_and_ends_the_run() -> None:
 
 @pytest.mark.parametrize("threshold", [0.0, 1e-4])
 def test_a_constant_below_the_floor_is_held_there_until_nothing_changes(threshold: float) -> None:
-    source = open_source(NOISY)
+    source = source_of(NOISY)
     result = run(
         gradient_stages(
             source,
@@ -284,7 +284,7 @@ def test_a_constant_below_the_floor_is_held_there_until_nothing_changes(threshol
 
 
 def test_tolerance_ends_the_run() -> None:
-    source = open_source(EXACT)
+    source = source_of(EXACT)
     result = run(
         gradient_stages(
             source,
@@ -312,7 +312,7 @@ def test_tolerance_ends_the_run() -> None:
 @pytest.mark.parametrize("rule", ["paper", "adaptive"])
 def test_recovers_from_a_perturbed_truth(kind: str, steps: int | None, rule: str) -> None:
     data = make_topics(kind, n_samples=500, n_features=60, n_components=6, random_state=0)
-    source = open_source(data.X)
+    source = source_of(data.X)
     result = run(
         gradient_stages(
             source,
@@ -403,7 +403,7 @@ def test_stages_of_shuffled_batches() -> None:
 
 
 def test_batches_end_with_the_sequence_or_the_tolerance() -> None:
-    source, rng = open_source(NOISY), np.random.default_rng(0)
+    source, rng = source_of(NOISY), np.random.default_rng(0)
     state = BatchState(INSIDE, iter([0.1, 0.05]), 7, 1.0)
     result = run(batch_stages(source, state, batch_size=50, rng=rng, tol=0.0), max_iter=99, tol=0.0)
     assert (result.n_iter, result.stop_reason) == (2, "the sequence of thresholds ended")
@@ -423,6 +423,6 @@ def test_batches_are_the_same_from_disk(tmp_path: Path) -> None:
         ].components
 
     expected = final(MemorySource(NOISY, block_rows=50))
-    np.testing.assert_array_equal(final(open_source(tmp_path / "X.npy", block_rows=50)), expected)
-    lazy = open_source(da.from_array(NOISY, chunks=(50, M)), scheduler="synchronous")
+    np.testing.assert_array_equal(final(source_of(tmp_path / "X.npy", block_rows=50)), expected)
+    lazy = source_of(da.from_array(NOISY, chunks=(50, M)), scheduler="synchronous")
     np.testing.assert_array_equal(final(lazy), expected)

@@ -16,7 +16,7 @@ from partwise.algorithms import hull as module
 from partwise.algorithms.hull import convex_hull
 from partwise.exceptions import InputError
 from partwise.linalg import lp
-from partwise.sources import open_source
+from partwise.sources import source_of
 
 AXES = pytest.mark.parametrize("axis", ["samples", "features"])
 
@@ -50,7 +50,7 @@ def separable(axis: str, seed: int) -> Any:
 @pytest.mark.parametrize("seed", range(5))
 def test_anchors_of_separable_data(axis: Any, form: Any, seed: int) -> None:
     data = separable(axis, seed)
-    found = convex_hull(open_source(form(data.X), block_rows=13), 6, axis=axis)
+    found = convex_hull(source_of(form(data.X), block_rows=13), 6, axis=axis)
     assert sorted(found.anchors) == sorted(data.anchors)
     assert found.n_corners == 6  # all others were placed inside without a program
     assert found.gap < 1e-9
@@ -65,16 +65,16 @@ def test_anchors_of_separable_data(axis: Any, form: Any, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_many_corners_in_few_dimensions(dimension: int, seed: int) -> None:
     P = np.random.default_rng(seed).dirichlet(np.ones(dimension), 40) + 0.05
-    found = convex_hull(open_source(P), 40)
+    found = convex_hull(source_of(P), 40)
     assert sorted(found.anchors) == lecture(P)
     assert found.n_corners < 40 or dimension == 6
 
 
 def test_corners_are_all_there_whatever_number_of_directions(monkeypatch: pytest.MonkeyPatch) -> None:
     P = np.random.default_rng(0).dirichlet(np.ones(4), 80)
-    expected = sorted(convex_hull(open_source(P), 80).anchors)
+    expected = sorted(convex_hull(source_of(P), 80).anchors)
     monkeypatch.setattr(module, "DIRECTIONS", 1)
-    assert sorted(convex_hull(open_source(P), 80).anchors) == expected
+    assert sorted(convex_hull(source_of(P), 80).anchors) == expected
 
 
 @AXES
@@ -83,20 +83,20 @@ def test_points_of_all_sizes(axis: Any) -> None:
     count = len(data.X) if axis == "samples" else data.X.shape[1]
     scale = 10.0 ** np.random.default_rng(0).uniform(-3, 3, count)
     X = data.X * (scale[:, None] if axis == "samples" else scale)
-    assert sorted(convex_hull(open_source(X), 6, axis=axis).anchors) == sorted(data.anchors)
+    assert sorted(convex_hull(source_of(X), 6, axis=axis).anchors) == sorted(data.anchors)
 
 
 def test_of_equal_points_the_first_stays() -> None:
     corners = np.eye(3)
     P = np.vstack([corners.mean(axis=0), np.repeat(corners, 4, axis=0), 2.0 * corners])
-    assert sorted(convex_hull(open_source(P), 3).anchors) == [1, 5, 9]
+    assert sorted(convex_hull(source_of(P), 3).anchors) == [1, 5, 9]
 
 
 def test_noise_within_the_tolerance() -> None:
     data = pw.datasets.make_separable(n_samples=30, n_features=12, n_components=4, axis="samples", random_state=1)
     noisy = np.abs(data.X + 1e-3 * np.random.default_rng(0).standard_normal(data.X.shape))
-    assert len(convex_hull(open_source(noisy), 30).anchors) > 4
-    assert sorted(convex_hull(open_source(noisy), 30, tol=0.08).anchors) == sorted(data.anchors)
+    assert len(convex_hull(source_of(noisy), 30).anchors) > 4
+    assert sorted(convex_hull(source_of(noisy), 30, tol=0.08).anchors) == sorted(data.anchors)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -108,7 +108,7 @@ def test_the_nearest_are_deleted_until_enough_remain(seed: int) -> None:
         distances = [distance(P[i], P[[j for j in left if j != i]]) for i in left]
         worst = float(min(distances))
         left.pop(int(np.argmin(distances)))
-    found = convex_hull(open_source(P), 5)
+    found = convex_hull(source_of(P), 5)
     assert sorted(found.anchors) == left
     assert (found.margins > 1.0).all()
     np.testing.assert_allclose(found.margins.min(), found.distances.min() / worst, rtol=1e-6)
@@ -118,7 +118,7 @@ def test_the_nearest_are_deleted_until_enough_remain(seed: int) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 def test_fewer_corners_than_asked_for(axis: Any, dtype: Any) -> None:
     data = separable(axis, 4)
-    found = convex_hull(open_source(data.X.astype(dtype)), 20, axis=axis)
+    found = convex_hull(source_of(data.X.astype(dtype)), 20, axis=axis)
     assert sorted(found.anchors) == sorted(data.anchors)
 
 
@@ -133,7 +133,7 @@ def test_fewer_corners_than_asked_for(axis: Any, dtype: Any) -> None:
     ],
 )
 def test_hardly_any_points(X: np.ndarray, anchors: list[int]) -> None:
-    found = convex_hull(open_source(X), 5)
+    found = convex_hull(source_of(X), 5)
     assert sorted(found.anchors) == anchors
     assert len(found.distances) == len(found.margins) == len(anchors)
 
@@ -142,11 +142,11 @@ def test_hardly_any_points(X: np.ndarray, anchors: list[int]) -> None:
 def test_every_source_gives_the_same(axis: Any, tmp_path: Path) -> None:
     X = pw.datasets.add_gaussian_noise(separable(axis, 1), 0.02, clip=True, random_state=0).X[:18, :12]
     np.save(tmp_path / "X.npy", X)
-    expected = convex_hull(open_source(X), 6, axis=axis)
+    expected = convex_hull(source_of(X), 6, axis=axis)
     for source in (
-        open_source(sp.csr_array(X), block_rows=7),
-        open_source(tmp_path / "X.npy", block_rows=5),
-        open_source(da.from_array(X, chunks=(5, 5)), scheduler="synchronous"),
+        source_of(sp.csr_array(X), block_rows=7),
+        source_of(tmp_path / "X.npy", block_rows=5),
+        source_of(da.from_array(X, chunks=(5, 5)), scheduler="synchronous"),
     ):
         found = convex_hull(source, 6, axis=axis)
         np.testing.assert_array_equal(found.anchors, expected.anchors)
@@ -156,4 +156,4 @@ def test_every_source_gives_the_same(axis: Any, tmp_path: Path) -> None:
 def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lp, "_machine_memory", lambda: 1e6)
     with pytest.raises(InputError, match=r"ConvexHull for 500 points of dimension 60 .*use SPA"):
-        convex_hull(open_source(np.ones((500, 60))), 3)
+        convex_hull(source_of(np.ones((500, 60))), 3)

@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans
 
 from partwise.algorithms import kmeans as module
 from partwise.algorithms.kmeans import Clustering, Rule, best_start, kmeans, lloyd, plus_plus
-from partwise.sources import MemorySource, RowSource, open_source
+from partwise.sources import MemorySource, RowSource, source_of
 
 forms = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
@@ -242,8 +242,8 @@ def test_the_same_partition_gives_the_same_bits(tmp_path: Path) -> None:
     np.save(tmp_path / "X.npy", X)
     expected = kmeans(MemorySource(X, block_rows=50), 5, rng=np.random.default_rng(1))
     kinds = {
-        "memmap": open_source(tmp_path / "X.npy", block_rows=50),
-        "dask": open_source(da.from_array(X, chunks=(50, 8)), scheduler="synchronous"),
+        "memmap": source_of(tmp_path / "X.npy", block_rows=50),
+        "dask": source_of(da.from_array(X, chunks=(50, 8)), scheduler="synchronous"),
     }
     for name, source in kinds.items():
         found = kmeans(source, 5, rng=np.random.default_rng(1))

@@ -13,7 +13,7 @@ from scipy.special import kl_div
 import partwise as pw
 from partwise.algorithms.alternating import POSITIVE_START, Penalty
 from partwise.algorithms.mu import Divergence, decode_beta_block, mu
-from partwise.sources import open_source
+from partwise.sources import source_of
 
 BETAS = pytest.mark.parametrize("beta", [-1.0, 0.0, 0.5, 1.0, 1.5, 2.5, 3.0])
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -70,7 +70,7 @@ def reference(X: np.ndarray, beta: float, rounds: int, penalty: Penalty) -> tupl
 @PENALTIES
 def test_iterations_are_the_formula(beta: float, form: Any, penalty: Penalty) -> None:
     data = data_for(beta)
-    source = open_source(form(data), block_rows=6)
+    source = source_of(form(data), block_rows=6)
     iterations = mu(source, H0, squared_norm=1.0, beta=beta, W_penalty=penalty, H_penalty=penalty)
     for rounds, progress in enumerate(islice(iterations, 4)):
         W, H = reference(data, beta, rounds, penalty)
@@ -85,7 +85,7 @@ def test_iterations_are_the_formula(beta: float, form: Any, penalty: Penalty) ->
 @PENALTIES
 def test_objective_never_rises(beta: float, form: Any, penalty: Penalty) -> None:
     iterations = mu(
-        open_source(form(data_for(beta))),
+        source_of(form(data_for(beta))),
         H0,
         squared_norm=1.0,
         beta=beta,
@@ -111,7 +111,7 @@ def test_residual_vanishes_at_an_exact_factorization(beta: float) -> None:
     W, H = RNG.random((12, 2)) + 0.1, RNG.random((2, 6)) + 0.1
     W *= (W @ H).sum(axis=1, keepdims=True)  # any scale
     kkt = [
-        progress.kkt for progress in islice(mu(open_source(W[:, :1] @ H[:1]), H[:1], squared_norm=1.0, beta=beta), 1, 3)
+        progress.kkt for progress in islice(mu(source_of(W[:, :1] @ H[:1]), H[:1], squared_norm=1.0, beta=beta), 1, 3)
     ]
     # with one component the first weights are exact
     assert max(kkt) < 1e-14

@@ -15,14 +15,14 @@ from partwise.algorithms.preconditioned import er_spa, mve_spa, pw_spa
 from partwise.algorithms.spa import SPAResult, spa
 from partwise.exceptions import InputError
 from partwise.linalg import enclosing_ellipsoid
-from partwise.sources import open_source
+from partwise.sources import source_of
 
 METHODS = pytest.mark.parametrize("method", [pw_spa, mve_spa, er_spa], ids=lambda method: method.__name__)
 AXES = pytest.mark.parametrize("axis", ["samples", "features"])
 
 
 def pick(method: Any, X: Any, k: int, axis: Any, **options: Any) -> SPAResult:
-    return method(open_source(X, **options), k, axis=axis, rng=np.random.default_rng(0))
+    return method(source_of(X, **options), k, axis=axis, rng=np.random.default_rng(0))
 
 
 def separable(axis: str, seed: int, k: int = 6) -> pw.datasets.mixture.Mixture:
@@ -75,16 +75,16 @@ def test_against_the_papers_literally(axis: Any) -> None:
     points = X if axis == "samples" else X.T
     U, s, _ = np.linalg.svd(points, full_matrices=False)
     U, s = U[:, :6], s[:6]
-    assert pick(pw_spa, X, 6, axis).anchors.tolist() == spa(open_source(U), 6).anchors.tolist()
+    assert pick(pw_spa, X, 6, axis).anchors.tolist() == spa(source_of(U), 6).anchors.tolist()
     ellipsoid = enclosing_ellipsoid(U * s)
     rounded = (U * s) @ np.linalg.cholesky(ellipsoid.L)
     lengths = np.linalg.norm(U * s, axis=1)  # decides among points on the boundary, where all norms are one
-    expected = spa(open_source(rounded), 6, row_scale=1.0 + 1e-6 * lengths / lengths.max())
+    expected = spa(source_of(rounded), 6, row_scale=1.0 + 1e-6 * lengths / lengths.max())
     found = pick(mve_spa, X, 6, axis)
     assert found.anchors.tolist() == expected.anchors.tolist()
     assert found.anchors[0] in ellipsoid.active
     among = ellipsoid.active
-    touching = among[spa(open_source((U * s)[among]), 6).anchors]
+    touching = among[spa(source_of((U * s)[among]), 6).anchors]
     assert pick(er_spa, X, 6, axis).anchors.tolist() == touching.tolist()
 
 
@@ -102,7 +102,7 @@ def test_middle_points_moved_out(method: Any, axis: Any) -> None:
         X = np.vstack([H, middle + 0.3 * (middle - H.mean(axis=0))])
         X = X if axis == "samples" else X.T
         right += len(set(pick(method, X, k, axis).anchors) & set(range(k)))
-        plain += len(set(spa(open_source(X), k, axis=axis).anchors) & set(range(k)))
+        plain += len(set(spa(source_of(X), k, axis=axis).anchors) & set(range(k)))
     assert right == 5 * k
     assert plain < 3 * k
 

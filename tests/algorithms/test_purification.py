@@ -26,7 +26,7 @@ from partwise.algorithms.purification import (
 )
 from partwise.exceptions import InputError
 from partwise.linalg import left_inverse
-from partwise.sources import GeneratedSource, MemorySource, RowSource, open_source
+from partwise.sources import GeneratedSource, MemorySource, RowSource, source_of
 
 K, M = 5, 14
 RNG = np.random.default_rng(0)
@@ -45,7 +45,7 @@ X = draw(80, np.random.default_rng(1)) + 0.002 * RNG.standard_normal((80, M))
 
 def after(source: Any, iterations: int = 1, H0: np.ndarray = START, **options: Any) -> Progress:
     """The state after so many iterations."""
-    return list(islice(purification(open_source(source), H0, **options), iterations + 1))[-1]
+    return list(islice(purification(source_of(source), H0, **options), iterations + 1))[-1]
 
 
 def by_all_pairs(X: np.ndarray, H: np.ndarray, alpha: float, eta: float, r: float, norm: Any, relu: bool) -> np.ndarray:

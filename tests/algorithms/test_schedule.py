@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from partwise.algorithms.schedule import FIRST_THRESHOLD, QUANTILE, Adaptive, look, relative_weights
-from partwise.sources import MemorySource, open_source
+from partwise.sources import MemorySource, source_of
 
 RULE = Adaptive(slowest=1.25, fastest=8.0, share=0.5)
 
@@ -66,7 +66,7 @@ P = np.random.default_rng(3).standard_normal((4, 4))
 Y = np.linalg.solve(P.T, (V * SIZES[:, None]).T).T  # so that rows decode to V
 FORMS = pytest.mark.parametrize(
     "form",
-    [open_source, lambda Y: MemorySource(Y, block_rows=31), lambda Y: MemorySource(sp.csr_array(Y), block_rows=64)],
+    [source_of, lambda Y: MemorySource(Y, block_rows=31), lambda Y: MemorySource(sp.csr_array(Y), block_rows=64)],
     ids=["one-block", "blocks", "csr"],
 )
 
@@ -93,7 +93,7 @@ def test_error_where_few_weights_are_negative(share: float) -> None:
     """At most a hundredth: nothing to be seen. More: the size of the negative ones."""
     n, negative = 2000, round(2000 * share)
     column = np.concatenate([np.full(n - negative, 2.0), np.full(negative, -0.6)])
-    error = look(open_source(column[:, None]), np.ones(n), np.eye(1)).error
+    error = look(source_of(column[:, None]), np.ones(n), np.eye(1)).error
     unit = 2.0 if negative < n else 1.0
     if share < 1.0 - QUANTILE:
         np.testing.assert_array_equal(error, 0.0)
@@ -112,12 +112,12 @@ def test_level_has_so_many_weights_below(least: int) -> None:
 
 
 def test_level_of_more_weights_than_there_are_is_above_all_of_them() -> None:
-    above(look(open_source(Y), 1.0 / SIZES, P).level(10_000), V.max(axis=0))
+    above(look(source_of(Y), 1.0 / SIZES, P).level(10_000), V.max(axis=0))
 
 
 def test_a_component_without_positive_weights_has_unit_one() -> None:
     data = np.column_stack([np.linspace(0.0, 4.0, 50), -np.ones(50), np.zeros(50)])
-    seen = look(open_source(data), np.ones(50), np.eye(3))
+    seen = look(source_of(data), np.ones(50), np.eye(3))
     np.testing.assert_array_equal(seen.unit, [4.0, 1.0, 1.0])
     assert seen.error[0] == seen.error[2] == 0.0
     above(seen.error[1], 1.0)
@@ -137,9 +137,9 @@ def test_weights_are_relative_to_the_size_of_their_sample() -> None:
 
 def test_the_most_negative_and_the_number_above() -> None:
     V = np.array([[1.0, -0.5], [0.25, 4.0], [-1e-3, 1e-6], [0.0, 2.0]])
-    seen = look(open_source(V), np.ones(4), np.eye(2))
+    seen = look(source_of(V), np.ones(4), np.eye(2))
     assert 0.125 <= seen.worst <= 0.125 * 1.25
     assert seen.above(0.1) == 4
     assert seen.above(1e-8) == 5
-    nothing = look(open_source(np.abs(V)), np.ones(4), np.eye(2))
+    nothing = look(source_of(np.abs(V)), np.ones(4), np.eye(2))
     assert nothing.worst == 0.0

@@ -16,7 +16,7 @@ from partwise.algorithms.separable_lp import separable_lp
 from partwise.algorithms.spa import spa
 from partwise.exceptions import InputError
 from partwise.linalg import lp
-from partwise.sources import open_source
+from partwise.sources import source_of
 
 AXES = pytest.mark.parametrize("axis", ["samples", "features"])
 
@@ -33,7 +33,7 @@ def separable(axis: str, seed: int, n: int = 30, m: int = 15, k: int = 5) -> Any
 @pytest.mark.parametrize("seed", range(3))
 def test_anchors_of_separable_data(axis: Any, form: Any, seed: int) -> None:
     data = separable(axis, seed)
-    found = separable_lp(open_source(form(data.X), block_rows=9), 5, axis=axis)
+    found = separable_lp(source_of(form(data.X), block_rows=9), 5, axis=axis)
     assert sorted(found.anchors) == sorted(data.anchors)
     np.testing.assert_allclose(found.diagonal[data.anchors], 1.0, atol=1e-6)
     np.testing.assert_allclose(np.delete(found.diagonal, data.anchors), 0.0, atol=1e-6)
@@ -50,7 +50,7 @@ def test_points_of_all_sizes(axis: Any) -> None:
     data = separable(axis, 1)
     scale = 10.0 ** np.random.default_rng(0).uniform(-2, 2, 30)
     X = data.X * (scale[:, None] if axis == "samples" else scale)
-    assert sorted(separable_lp(open_source(X), 5, axis=axis).anchors) == sorted(data.anchors)
+    assert sorted(separable_lp(source_of(X), 5, axis=axis).anchors) == sorted(data.anchors)
 
 
 @pytest.mark.parametrize("rho", [0.5, 1.0, 2.0])
@@ -76,11 +76,11 @@ def test_noise_is_by_default_what_spa_leaves(axis: Any) -> None:
     data = pw.datasets.add_gaussian_noise(separable(axis, 2), 0.1, random_state=0)
     points = data.X if axis == "samples" else data.X.T
     true = np.abs(data.noise if axis == "samples" else data.noise.T).sum(axis=1).max()
-    found = separable_lp(open_source(data.X), 5, axis=axis)
+    found = separable_lp(source_of(data.X), 5, axis=axis)
     assert 0.5 * true < found.noise < 2.0 * true
-    A = points[spa(open_source(data.X), 5, axis=axis).anchors]
+    A = points[spa(source_of(data.X), 5, axis=axis).anchors]
     assert found.noise <= np.abs(points - pw.nnls(A, points) @ A).sum(axis=1).max() * (1.0 + 1e-9)
-    given = separable_lp(open_source(data.X), 5, axis=axis, noise=found.noise)
+    given = separable_lp(source_of(data.X), 5, axis=axis, noise=found.noise)
     np.testing.assert_array_equal(given.anchors, found.anchors)
 
 
@@ -90,7 +90,7 @@ def test_copies_of_an_anchor_count_once() -> None:
     corners = np.eye(4) + 0.05
     P = np.vstack([np.repeat(corners, [6, 1, 1, 1], axis=0), rng.dirichlet(np.ones(4), 12) @ corners])
     P = np.maximum(P + 0.01 * rng.standard_normal(P.shape), 0.0)
-    found = separable_lp(open_source(P), 4)
+    found = separable_lp(source_of(P), 4)
     assert sorted(np.minimum(found.anchors, 8) // 6 * found.anchors) == [0, 6, 7, 8]
 
 
@@ -106,7 +106,7 @@ def test_clusters() -> None:
 def test_too_much_noise_is_filled_up() -> None:
     """Noise as large as the points needs no anchor at all; the farthest points are taken then."""
     data = separable("samples", 0)
-    found = separable_lp(open_source(data.X), 5, noise=1e3)
+    found = separable_lp(source_of(data.X), 5, noise=1e3)
     assert not found.diagonal.any()
     assert len(set(found.anchors)) == 5
 
@@ -114,11 +114,11 @@ def test_too_much_noise_is_filled_up() -> None:
 @AXES
 def test_fewer_than_asked_for(axis: Any) -> None:
     data = separable(axis, 3)
-    assert sorted(separable_lp(open_source(data.X), 9, axis=axis).anchors) == sorted(data.anchors)
+    assert sorted(separable_lp(source_of(data.X), 9, axis=axis).anchors) == sorted(data.anchors)
 
 
 def test_nothing_to_pick() -> None:
-    found = separable_lp(open_source(np.zeros((4, 3))), 2)
+    found = separable_lp(source_of(np.zeros((4, 3))), 2)
     assert len(found.anchors) == 0
     assert found.diagonal.tolist() == [0.0] * 4
     assert found.certificate is None
@@ -127,14 +127,14 @@ def test_nothing_to_pick() -> None:
 def test_zero_points_are_left_out() -> None:
     data = separable("samples", 0)
     X = np.insert(data.X, [0, 7], 0.0, axis=0)
-    found = separable_lp(open_source(X), 5)
+    found = separable_lp(source_of(X), 5)
     assert len(found.diagonal) == len(X)
     np.testing.assert_array_equal(np.sort(X[found.anchors], axis=0), np.sort(data.X[data.anchors], axis=0))
 
 
 def test_out_of_time_the_anchors_are_those_of_spa() -> None:
     data = separable("samples", 0)
-    found = separable_lp(open_source(data.X), 5, time_limit=1e-9)
+    found = separable_lp(source_of(data.X), 5, time_limit=1e-9)
     assert sorted(found.anchors) == sorted(data.anchors)
     assert np.isnan(found.diagonal).all()
     assert np.isnan(found.margins).all()
@@ -146,11 +146,11 @@ def test_out_of_time_the_anchors_are_those_of_spa() -> None:
 def test_every_source_gives_the_same(axis: Any, tmp_path: Path) -> None:
     X = pw.datasets.add_gaussian_noise(separable(axis, 1, n=16, m=10), 0.1, random_state=0).X
     np.save(tmp_path / "X.npy", X)
-    expected = separable_lp(open_source(X), 5, axis=axis)
+    expected = separable_lp(source_of(X), 5, axis=axis)
     for source in (
-        open_source(sp.csr_array(X), block_rows=7),
-        open_source(tmp_path / "X.npy", block_rows=5),
-        open_source(da.from_array(X, chunks=(5, 5)), scheduler="synchronous"),
+        source_of(sp.csr_array(X), block_rows=7),
+        source_of(tmp_path / "X.npy", block_rows=5),
+        source_of(da.from_array(X, chunks=(5, 5)), scheduler="synchronous"),
     ):
         found = separable_lp(source, 5, axis=axis)
         np.testing.assert_array_equal(found.anchors, expected.anchors)
@@ -160,6 +160,6 @@ def test_every_source_gives_the_same(axis: Any, tmp_path: Path) -> None:
 def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lp, "_machine_memory", lambda: 1e8)
     with pytest.raises(InputError, match=r"SeparableLP for 500 points of dimension 60 makes a linear .*use SPA"):
-        separable_lp(open_source(np.ones((500, 60))), 3)
+        separable_lp(source_of(np.ones((500, 60))), 3)
     with pytest.raises(InputError, match=r"SeparableLP for 60 points of dimension 500"):
-        separable_lp(open_source(np.ones((500, 60))), 3, axis="features")
+        separable_lp(source_of(np.ones((500, 60))), 3, axis="features")

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from partwise.algorithms.signal import NOISY_ROW, PRIOR_ROWS, Signal, clear_rows, find_signal
-from partwise.sources import open_source
+from partwise.sources import source_of
 
 N, M, K = 400, 30, 5
 seeds = pytest.mark.parametrize("seed", range(4))
@@ -25,7 +25,7 @@ def parts(seed: int, *, signed: bool = False, n: int = N, m: int = M, k: int = K
 
 
 def signal_of(X: Any, k: int = K, seed: int = 0, **options: Any) -> Signal:
-    source = open_source(X, **options)
+    source = source_of(X, **options)
     squared = sum(float(np.sum(np.square(b.data if sp.issparse(b) else b, dtype=float))) for b in source.batches(999))
     return find_signal(source, k, squared_norm=squared, rng=np.random.default_rng(seed))
 

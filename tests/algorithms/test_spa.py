@@ -14,7 +14,7 @@ import partwise as pw
 from partwise.algorithms.points import CANDIDATES
 from partwise.algorithms.spa import spa
 from partwise.exceptions import InputError
-from partwise.sources import open_source
+from partwise.sources import source_of
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 
@@ -47,7 +47,7 @@ def separable(seed: int, n: int = 120, m: int = 30, k: int = 8) -> pw.datasets.m
 @pytest.mark.parametrize("rows", [None, 1, 13])
 def test_separable_data(form: Any, seed: int, rows: int | None) -> None:
     data = separable(seed)
-    found = spa(open_source(form(data.X), block_rows=rows), 8)
+    found = spa(source_of(form(data.X), block_rows=rows), 8)
     anchors, sizes = deflation(data.X, 8)
     assert found.anchors.tolist() == anchors
     assert sorted(found.anchors) == sorted(data.anchors)
@@ -62,19 +62,19 @@ def test_separable_data(form: Any, seed: int, rows: int | None) -> None:
 def test_noisy_sparse_data(form: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.random((200, 40)) * (rng.random((200, 40)) < 0.3)
-    assert spa(open_source(form(X), block_rows=50), 20).anchors.tolist() == deflation(X, 20)[0]
+    assert spa(source_of(form(X), block_rows=50), 20).anchors.tolist() == deflation(X, 20)[0]
 
 
 @FORMS
 def test_row_scale(form: Any) -> None:
     data = separable(1)
     scale = 10.0 ** np.random.default_rng(0).uniform(-3, 3, len(data.X))
-    found = spa(open_source(form(data.X / scale[:, None]), block_rows=30), 8, row_scale=scale)
+    found = spa(source_of(form(data.X / scale[:, None]), block_rows=30), 8, row_scale=scale)
     assert sorted(found.anchors) == sorted(data.anchors)
     assert found.anchors.tolist() == deflation(data.X, 8)[0]
     left_out = scale.copy()
     left_out[found.anchors[0]] = 0.0
-    again = spa(open_source(form(data.X / scale[:, None])), 8, row_scale=left_out)
+    again = spa(source_of(form(data.X / scale[:, None])), 8, row_scale=left_out)
     assert found.anchors[0] not in again.anchors
 
 
@@ -84,7 +84,7 @@ def test_the_first_of_equals_is_picked(form: Any, rows: int | None) -> None:
     kinds = np.array([[1.0, 2.0, 3.0, 0.0], [3.0, 1.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.1]])
     labels = np.random.default_rng(0).integers(0, 3, 40 * CANDIDATES)
     firsts = [int(np.argmax(labels == kind)) for kind in range(3)]
-    found = spa(open_source(form(kinds[labels]), block_rows=rows), 3)
+    found = spa(source_of(form(kinds[labels]), block_rows=rows), 3)
     assert found.anchors.tolist() == firsts
     np.testing.assert_allclose(found.margins[0], 1.0)
 
@@ -95,20 +95,20 @@ def test_the_first_of_equals_is_picked(form: Any, rows: int | None) -> None:
 def test_fewer_anchors_than_asked_for_where_the_rank_is_lower(form: Any, dtype: Any, rank: int) -> None:
     rng = np.random.default_rng(rank)
     X = (rng.random((90, rank)) @ rng.random((rank, 25))).astype(dtype)
-    found = spa(open_source(form(X), block_rows=20), 10)
+    found = spa(source_of(form(X), block_rows=20), 10)
     assert len(found.anchors) == rank
     assert found.anchors.tolist() == deflation(X, rank)[0]
 
 
 @pytest.mark.parametrize("X", [np.zeros((4, 3)), np.zeros((1, 1))], ids=["zeros", "zero"])
 def test_nothing_to_pick(X: np.ndarray) -> None:
-    found = spa(open_source(X), 2)
+    found = spa(source_of(X), 2)
     assert len(found.anchors) == len(found.residuals) == len(found.margins) == 0
 
 
 def test_more_anchors_than_rows() -> None:
-    assert sorted(spa(open_source(np.eye(3)), 5).anchors) == [0, 1, 2]
-    assert spa(open_source(np.ones((1, 4))), 2).anchors.tolist() == [0]
+    assert sorted(spa(source_of(np.eye(3)), 5).anchors) == [0, 1, 2]
+    assert spa(source_of(np.ones((1, 4))), 2).anchors.tolist() == [0]
 
 
 @FORMS
@@ -120,7 +120,7 @@ def test_a_part_far_below_the_rounding_of_squared_norms(form: Any, size: float) 
     direction = rng.random(30)
     X[:100] += 0.5 * size * rng.random((100, 1)) * direction
     X[137] += size * direction
-    found = spa(open_source(form(X), block_rows=60), 3)
+    found = spa(source_of(form(X), block_rows=60), 3)
     assert found.anchors[-1] == 137
     assert found.anchors.tolist() == deflation(X, 3)[0]
     np.testing.assert_allclose(found.residuals, deflation(X, 3)[1], rtol=1e-3)
@@ -132,7 +132,7 @@ def test_falling_through_many_orders_of_magnitude() -> None:
     X = (rng.dirichlet(np.ones(12), 300) * 0.9) @ (Q * 10.0 ** -np.arange(12)[:, None])
     rows = rng.choice(300, 12, replace=False)
     X[rows] = Q * 10.0 ** -np.arange(12)[:, None]
-    assert spa(open_source(X, block_rows=64), 12).anchors.tolist() == rows.tolist()
+    assert spa(source_of(X, block_rows=64), 12).anchors.tolist() == rows.tolist()
 
 
 # --- columns ------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def test_falling_through_many_orders_of_magnitude() -> None:
 @pytest.mark.parametrize("rows", [None, 1, 13])
 def test_columns_of_separable_data(form: Any, seed: int, rows: int | None) -> None:
     data = pw.datasets.make_separable(n_samples=60, n_features=90, n_components=8, random_state=seed)
-    found = spa(open_source(form(data.X), block_rows=rows), 8, axis="features")
+    found = spa(source_of(form(data.X), block_rows=rows), 8, axis="features")
     anchors, sizes = deflation(data.X.T, 8)
     assert found.anchors.tolist() == anchors
     assert sorted(found.anchors) == sorted(data.anchors)
@@ -157,8 +157,8 @@ def test_columns_are_rows_of_the_transpose(form: Any, dtype: Any) -> None:
     rng = np.random.default_rng(0)
     X = (rng.random((150, 40)) * (rng.random((150, 40)) < 0.3)).astype(dtype)
     scale = rng.uniform(0.0, 2.0, 40)
-    columns = spa(open_source(form(X), block_rows=40), 20, axis="features", row_scale=scale)
-    rows = spa(open_source(form(X.T), block_rows=7), 20, row_scale=scale)
+    columns = spa(source_of(form(X), block_rows=40), 20, axis="features", row_scale=scale)
+    rows = spa(source_of(form(X.T), block_rows=7), 20, row_scale=scale)
     np.testing.assert_array_equal(columns.anchors, rows.anchors)
     np.testing.assert_allclose(columns.residuals, rows.residuals, rtol=1e-12)
     np.testing.assert_allclose(columns.margins, rows.margins, rtol=1e-10)
@@ -168,12 +168,12 @@ def test_columns_are_rows_of_the_transpose(form: Any, dtype: Any) -> None:
 def test_every_source_gives_the_same(axis: Any, tmp_path: Path) -> None:
     X = np.random.default_rng(0).random((120, 40))
     np.save(tmp_path / "X.npy", X)
-    expected = spa(open_source(X), 10, axis=axis)
+    expected = spa(source_of(X), 10, axis=axis)
     for source in (
-        open_source(X, block_rows=7),
-        open_source(sp.csr_array(X), block_rows=50),
-        open_source(tmp_path / "X.npy", block_rows=33),
-        open_source(da.from_array(X, chunks=(50, 10)), scheduler="synchronous"),
+        source_of(X, block_rows=7),
+        source_of(sp.csr_array(X), block_rows=50),
+        source_of(tmp_path / "X.npy", block_rows=33),
+        source_of(da.from_array(X, chunks=(50, 10)), scheduler="synchronous"),
     ):
         found = spa(source, 10, axis=axis)
         np.testing.assert_array_equal(found.anchors, expected.anchors)
@@ -188,7 +188,7 @@ def test_a_column_far_below_the_rounding_of_squared_norms(form: Any, size: float
     direction = rng.random((50, 1))
     X[:, :100] += 0.5 * size * rng.random((1, 100)) * direction
     X[:, 137] += size * direction[:, 0]
-    found = spa(open_source(form(X), block_rows=9), 3, axis="features")
+    found = spa(source_of(form(X), block_rows=9), 3, axis="features")
     assert found.anchors.tolist() == deflation(X.T, 3)[0]
     assert found.anchors[-1] == 137
 
@@ -197,17 +197,17 @@ def test_a_column_far_below_the_rounding_of_squared_norms(form: Any, size: float
 def test_the_first_of_equal_columns_is_picked(form: Any) -> None:
     kinds = np.array([[1.0, 2.0, 3.0, 0.0], [3.0, 1.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.1]]).T
     labels = np.random.default_rng(0).integers(0, 3, 40 * CANDIDATES)
-    found = spa(open_source(form(kinds[:, labels])), 3, axis="features")
+    found = spa(source_of(form(kinds[:, labels])), 3, axis="features")
     assert found.anchors.tolist() == [int(np.argmax(labels == kind)) for kind in range(3)]
 
 
 def test_fewer_columns_where_the_rank_is_lower() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((90, 3)) @ rng.random((3, 25))
-    assert len(spa(open_source(X, block_rows=20), 10, axis="features").anchors) == 3
-    assert len(spa(open_source(np.zeros((4, 3))), 2, axis="features").anchors) == 0
+    assert len(spa(source_of(X, block_rows=20), 10, axis="features").anchors) == 3
+    assert len(spa(source_of(np.zeros((4, 3))), 2, axis="features").anchors) == 0
 
 
 def test_axis_must_be_known() -> None:
     with pytest.raises(InputError, match="axis must be 'samples' or 'features', got 'columns'"):
-        spa(open_source(np.eye(3)), 2, axis="columns")  # type: ignore[arg-type]
+        spa(source_of(np.eye(3)), 2, axis="columns")  # type: ignore[arg-type]

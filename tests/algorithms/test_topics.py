@@ -21,7 +21,7 @@ from partwise.algorithms.topics import (
     word_rows,
 )
 from partwise.exceptions import InputError
-from partwise.sources import open_source
+from partwise.sources import source_of
 
 COUNTS = np.random.default_rng(0).poisson(0.7, (30, 8)).astype(float)
 COUNTS[3] = 0.0
@@ -51,10 +51,10 @@ def test_cooccurrence_counts_pairs_of_tokens(form: str, weighting: Any) -> None:
     forms: dict[str, Any] = {
         "dense": COUNTS,
         "csr": sp.csr_array(COUNTS),
-        "chunked": open_source(sp.csr_array(COUNTS), block_rows=4),
+        "chunked": source_of(sp.csr_array(COUNTS), block_rows=4),
         "dask": da.from_array(COUNTS, chunks=(7, 8)),
     }
-    Q = Cooccurrence.of(open_source(forms[form]), weighting=weighting)
+    Q = Cooccurrence.of(source_of(forms[form]), weighting=weighting)
     expected = by_pairs(COUNTS, weighting)
     matrix = Q.matrix()
     assert isinstance(matrix, sp.csr_array)
@@ -67,7 +67,7 @@ def test_cooccurrence_counts_pairs_of_tokens(form: str, weighting: Any) -> None:
 
 def test_a_word_that_never_repeats_has_no_pair_with_itself() -> None:
     X = sp.csr_array((np.random.default_rng(0).random((50, 6)) < 0.6).astype(float))
-    Q = Cooccurrence.of(open_source(X)).matrix()
+    Q = Cooccurrence.of(source_of(X)).matrix()
     assert not Q.diagonal().any()
     assert Q.nnz == 30
 
@@ -81,25 +81,25 @@ def test_estimate_is_unbiased(weighting: Any) -> None:
         for b in range(3):
             for c in range(3):
                 X = np.array([np.bincount([a, b], minlength=3), np.bincount([a, b, c], minlength=3)], float)
-                expected += p[a] * p[b] * p[c] * Cooccurrence.of(open_source(X), weighting=weighting).dot(np.eye(3))
+                expected += p[a] * p[b] * p[c] * Cooccurrence.of(source_of(X), weighting=weighting).dot(np.eye(3))
     np.testing.assert_allclose(expected, np.outer(p, p), atol=1e-15)
 
 
 def test_exact_frequencies_lose_nothing() -> None:
     X = np.random.default_rng(0).dirichlet(np.ones(5), size=20)
-    Q = Cooccurrence.of(open_source(7.0 * X), unbiased=False, weighting="equal")
+    Q = Cooccurrence.of(source_of(7.0 * X), unbiased=False, weighting="equal")
     np.testing.assert_allclose(Q.dot(np.eye(5)), X.T @ X / 20, atol=1e-15)
     assert Q.n_dropped == 0
 
 
 def test_documents_of_one_word_are_refused() -> None:
     with pytest.raises(InputError, match="no document of at least two words"):
-        Cooccurrence.of(open_source(np.eye(4)))
+        Cooccurrence.of(source_of(np.eye(4)))
 
 
 def test_numbers_that_are_no_counts_make_no_negative_pairs() -> None:
     X = np.random.default_rng(0).random((20, 6)) * 1.5
-    Q = Cooccurrence.of(open_source(X))
+    Q = Cooccurrence.of(source_of(X))
     assert (Q.matrix().toarray() >= 0).all()
     np.testing.assert_allclose(Q.dot(np.eye(6)), Q.matrix().toarray(), atol=1e-15)
 
@@ -126,7 +126,7 @@ def population(k: int = 5, m: int = 60, n: int = 400) -> tuple[np.ndarray, ...]:
 @pytest.mark.parametrize("loss", ["l2", "kl"])
 def test_population_gives_the_topics_exactly(projection: Any, loss: Any) -> None:
     X, H, W, anchors = population()
-    Q = Cooccurrence.of(open_source(X), unbiased=False)
+    Q = Cooccurrence.of(source_of(X), unbiased=False)
     rows = word_rows(Q, 5, projection, np.random.default_rng(0))
     found = find_anchors(rows, 5, np.ones(60, bool))
     order = np.argsort(found)
@@ -141,7 +141,7 @@ def test_population_gives_the_topics_exactly(projection: Any, loss: Any) -> None
 
 def test_anchors_are_sought_among_candidates() -> None:
     X, _, _, anchors = population()
-    rows = word_rows(Cooccurrence.of(open_source(X), unbiased=False), 5, None, np.random.default_rng(0))
+    rows = word_rows(Cooccurrence.of(source_of(X), unbiased=False), 5, None, np.random.default_rng(0))
     candidates = np.ones(60, bool)
     candidates[anchors[:2]] = False
     found = find_anchors(rows, 5, candidates)
@@ -169,7 +169,7 @@ def test_refinement_raises_the_likelihood(form: Any) -> None:
     rough = 0.7 * H + 0.3 * P.mean(axis=0)
     found = [rough]
     for _ in range(4):
-        source = open_source(form(X), block_rows=40)
+        source = source_of(form(X), block_rows=40)
         found.append(refine(source, found[-1].copy(), np.full(5, 0.2), P.mean(axis=0), 1)[0])
     values = [log_likelihood(X, topics) for topics in found]
     assert np.diff(values).min() > 0
@@ -179,7 +179,7 @@ def test_refinement_raises_the_likelihood(form: Any) -> None:
 
 def test_no_refinement_changes_nothing() -> None:
     H, prior = np.eye(2), np.array([0.25, 0.75])
-    same, kept = refine(open_source(np.eye(2)), H, prior, np.ones(2) / 2, 0)
+    same, kept = refine(source_of(np.eye(2)), H, prior, np.ones(2) / 2, 0)
     np.testing.assert_array_equal(same, np.eye(2))
     np.testing.assert_array_equal(kept, prior)
 

@@ -30,7 +30,7 @@ from partwise.algorithms.tsvdnmf import (
 )
 from partwise.datasets import Mixture, add_gaussian_noise, add_multinomial_noise, make_dominant
 from partwise.exceptions import DegenerateDataWarning
-from partwise.sources import MemorySource, RowSource, blocks, open_source
+from partwise.sources import MemorySource, RowSource, blocks, source_of
 
 forms = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 seeds = pytest.mark.parametrize("seed", range(8))
@@ -485,12 +485,12 @@ def test_the_same_partition_gives_the_same_bits(options: dict[str, Any], tmp_pat
         sp.save_npz(tmp_path / "parts" / f"{a}.npz", A[a:b])
     dense: dict[str, Any] = {
         "memory": MemorySource(X, block_rows=150),
-        "memmap": open_source(tmp_path / "X.npy", block_rows=150),
+        "memmap": source_of(tmp_path / "X.npy", block_rows=150),
         "dask": da.from_array(X, chunks=(150, 60)),
     }
     sparse: dict[str, Any] = {
         "memory-csr": MemorySource(A, block_rows=150),
-        "folder-csr": open_source(tmp_path / "parts"),
+        "folder-csr": source_of(tmp_path / "parts"),
         "delayed-csr": [dask.delayed(A[a:b], traverse=False) for a, b in cuts],
     }
     found: dict[str, Any] = {}

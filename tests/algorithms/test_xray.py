@@ -15,7 +15,7 @@ import partwise as pw
 from partwise.algorithms import xray as module
 from partwise.algorithms.xray import SELECTIONS, xray
 from partwise.exceptions import InputError
-from partwise.sources import open_source
+from partwise.sources import source_of
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 AXES = pytest.mark.parametrize("axis", ["samples", "features"])
@@ -53,7 +53,7 @@ def separable(axis: str, seed: int) -> pw.datasets.mixture.Mixture:
 @pytest.mark.parametrize("seed", range(8))
 def test_anchors_of_separable_data(form: Any, axis: Any, selection: Any, seed: int) -> None:
     data = separable(axis, seed)
-    found = xray(open_source(form(data.X), block_rows=13), 6, axis=axis, selection=selection)
+    found = xray(source_of(form(data.X), block_rows=13), 6, axis=axis, selection=selection)
     assert sorted(found.anchors) == sorted(data.anchors)
     assert found.residuals[0] == pytest.approx(1.0)
     assert (np.diff(found.residuals) <= 1e-12).all()
@@ -68,7 +68,7 @@ def test_noisy_sparse_data(form: Any, axis: Any, selection: Any, seed: int) -> N
     rng = np.random.default_rng(seed)
     X = rng.random((50, 20)) * (rng.random((50, 20)) < 0.4) + 0.01 * np.eye(50, 20)
     X[X.sum(axis=1) == 0.0, 0] = 1.0
-    found = xray(open_source(form(X), block_rows=16), 8, axis=axis, selection=selection)
+    found = xray(source_of(form(X), block_rows=16), 8, axis=axis, selection=selection)
     anchors, sizes = literal(X if axis == "samples" else X.T, 8, selection)
     assert found.anchors.tolist() == anchors
     np.testing.assert_allclose(found.residuals, sizes, rtol=1e-9)
@@ -79,12 +79,12 @@ def test_noisy_sparse_data(form: Any, axis: Any, selection: Any, seed: int) -> N
 def test_every_source_gives_the_same(axis: Any, selection: Any, tmp_path: Path) -> None:
     X = pw.datasets.add_gaussian_noise(separable(axis, 3), 0.2, clip=True, random_state=0).X
     np.save(tmp_path / "X.npy", X)
-    expected = xray(open_source(X), 6, axis=axis, selection=selection)
+    expected = xray(source_of(X), 6, axis=axis, selection=selection)
     for source in (
-        open_source(X, block_rows=7),
-        open_source(sp.csr_array(X), block_rows=25),
-        open_source(tmp_path / "X.npy", block_rows=16),
-        open_source(da.from_array(X, chunks=(25, 20)), scheduler="synchronous"),
+        source_of(X, block_rows=7),
+        source_of(sp.csr_array(X), block_rows=25),
+        source_of(tmp_path / "X.npy", block_rows=16),
+        source_of(da.from_array(X, chunks=(25, 20)), scheduler="synchronous"),
     ):
         found = xray(source, 6, axis=axis, selection=selection)
         np.testing.assert_array_equal(found.anchors, expected.anchors)
@@ -95,7 +95,7 @@ def test_every_source_gives_the_same(axis: Any, selection: Any, tmp_path: Path) 
 @AXES
 @pytest.mark.parametrize("selection", ["dist", "greedy"])
 def test_slabs_do_not_matter(axis: Any, selection: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = open_source(pw.datasets.add_gaussian_noise(separable(axis, 2), 0.3, clip=True, random_state=0).X)
+    source = source_of(pw.datasets.add_gaussian_noise(separable(axis, 2), 0.3, clip=True, random_state=0).X)
     expected = xray(source, 6, axis=axis, selection=selection)
     monkeypatch.setattr(module, "SLAB_BYTES", 7 * 8 * 60)
     np.testing.assert_array_equal(xray(source, 6, axis=axis, selection=selection).anchors, expected.anchors)
@@ -106,7 +106,7 @@ def test_slabs_do_not_matter(axis: Any, selection: Any, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 def test_stops_when_the_cone_holds_all(axis: Any, selection: Any, dtype: Any) -> None:
     data = separable(axis, 4)
-    found = xray(open_source(data.X.astype(dtype)), 20, axis=axis, selection=selection)
+    found = xray(source_of(data.X.astype(dtype)), 20, axis=axis, selection=selection)
     assert sorted(found.anchors[:6]) == sorted(data.anchors)
     assert dtype == np.float32 or len(found.anchors) == 6
 
@@ -118,7 +118,7 @@ def test_more_extreme_rays_than_dimensions(axis: Any) -> None:
     corners = np.column_stack([2.0 + np.cos(angles), 2.0 + np.sin(angles), np.full(5, 3.0)])
     rng = np.random.default_rng(0)
     X = np.vstack([rng.dirichlet(np.ones(5), 30) @ corners, corners]) * rng.uniform(0.5, 2.0, (35, 1))
-    found = xray(open_source(X if axis == "samples" else X.T), 9, axis=axis)
+    found = xray(source_of(X if axis == "samples" else X.T), 9, axis=axis)
     assert sorted(found.anchors) == [30, 31, 32, 33, 34]
 
 
@@ -127,7 +127,7 @@ def test_more_extreme_rays_than_dimensions(axis: Any) -> None:
 def test_a_little_noise_moves_no_anchor_far(axis: Any, selection: Any) -> None:
     data = separable(axis, 1)
     noisy = pw.datasets.add_gaussian_noise(data, 0.005, clip=True, random_state=0)
-    found = xray(open_source(noisy.X), 6, axis=axis, selection=selection)
+    found = xray(source_of(noisy.X), 6, axis=axis, selection=selection)
     if selection != "greedy":
         assert sorted(found.anchors) == sorted(data.anchors)
     assert found.residuals[-1] < found.residuals[0]
@@ -138,26 +138,26 @@ def test_zero_points_are_never_picked(axis: Any) -> None:
     data = separable(axis, 0).X
     X = np.zeros((70, 50))
     X[5:65, 5:45] = data
-    found = xray(open_source(sp.csr_array(X)), 6, axis=axis)
+    found = xray(source_of(sp.csr_array(X)), 6, axis=axis)
     assert sorted(found.anchors - 5) == sorted(separable(axis, 0).anchors)
-    assert len(xray(open_source(np.zeros((4, 3))), 2, axis=axis).anchors) == 0
+    assert len(xray(source_of(np.zeros((4, 3))), 2, axis=axis).anchors) == 0
 
 
 @RULES
 def test_points_without_a_positive_sum_are_not_picked(selection: Any) -> None:
     X = np.array([[2.0, 1.0], [1.0, 1.5], [-3.0, 1.0]])
-    found = xray(open_source(X), 3, selection=selection)
+    found = xray(source_of(X), 3, selection=selection)
     assert set(found.anchors[:2]) <= {0, 1} or selection == "greedy"
 
 
 def test_the_first_of_equal_points_is_picked() -> None:
     X = np.repeat(separable("samples", 2).X, 3, axis=0)
-    found = xray(open_source(X, block_rows=10), 6)
+    found = xray(source_of(X, block_rows=10), 6)
     assert sorted(found.anchors) == sorted(3 * separable("samples", 2).anchors)
 
 
 def test_bad_options_are_refused() -> None:
     with pytest.raises(InputError, match="selection must be one of max, dist, greedy, got 'rand'"):
-        xray(open_source(np.eye(3)), 2, selection="rand")  # type: ignore[arg-type]
+        xray(source_of(np.eye(3)), 2, selection="rand")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="axis must be"):
-        xray(open_source(np.eye(3)), 2, axis=0)  # type: ignore[arg-type]
+        xray(source_of(np.eye(3)), 2, axis=0)  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ import partwise as pw
 from partwise.algorithms.hals import hals
 from partwise.algorithms.loop import run
 from partwise.exceptions import InputError
-from partwise.sources import MemorySource, RowSource, add, blocks, inspect, open_source
+from partwise.sources import MemorySource, RowSource, add, blocks, inspect, source_of
 from partwise.sources.protocol import merged
 
 ROWS, FEATURES, BLOCK = 57, 7, 5  # twelve blocks, the last one short
@@ -152,7 +152,7 @@ def build(kind: str, X: np.ndarray, tmp: Path) -> Case:
         options: dict[str, Any] = {} if "folder" in kind else {"block_rows": BLOCK}
     else:
         options = {} if "distributed" in kind else {"scheduler": kind.rsplit("-", 1)[1]}
-    return Case(kind, open_source(opened, **options), lambda: inputs)
+    return Case(kind, source_of(opened, **options), lambda: inputs)
 
 
 @pytest.fixture(scope="module")
@@ -661,7 +661,7 @@ def test_inputs_are_never_modified(case: Case) -> None:
 def test_a_matrix_that_is_not_canonical_is_not_modified() -> None:
     data, indices, indptr = np.array([1.0, 2.0, 4.0, 8.0]), np.array([2, 0, 2, 1]), np.array([0, 3, 4])
     X = sp.csr_array((data, indices, indptr), shape=(2, 3))
-    for source in (MemorySource(X), open_source([dask.delayed(X, traverse=False)], scheduler="synchronous")):
+    for source in (MemorySource(X), source_of([dask.delayed(X, traverse=False)], scheduler="synchronous")):
         np.testing.assert_array_equal(blocks.to_dense(source.take([0, 1])), [[2.0, 0, 5], [0, 8, 0]])
     np.testing.assert_array_equal(X.data, [1, 2, 4, 8])
     np.testing.assert_array_equal(X.indices, [2, 0, 2, 1])

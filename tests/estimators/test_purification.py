@@ -18,7 +18,7 @@ from partwise.datasets import Mixture, add_adversarial_noise, add_unbiased_noise
 from partwise.estimators.purification import Purification
 from partwise.exceptions import DegenerateDataWarning, InputError
 from partwise.linalg import left_inverse
-from partwise.sources import GeneratedSource, MemorySource, inspect, open_source
+from partwise.sources import GeneratedSource, MemorySource, inspect, source_of
 
 # samples without any component are part of the model
 pytestmark = pytest.mark.filterwarnings("ignore:X has .* all-zero row:partwise.exceptions.DegenerateDataWarning")
@@ -199,7 +199,7 @@ def test_given_scale() -> None:
 
 def test_generated_source_is_a_source() -> None:
     source = GeneratedSource(lambda n, rng: rng.random((n, 7)) - 0.5, 50, random_state=3)
-    assert open_source(source) is source
+    assert source_of(source) is source
     assert inspect(source).shape == (50, 7)
     assert inspect(source).n_negative > 0
     same = GeneratedSource(source.draw, 50, random_state=3)

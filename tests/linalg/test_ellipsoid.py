@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from partwise.exceptions import InputError
 from partwise.linalg import Ellipsoid, enclosing_ellipsoid
-from partwise.sources import open_source
+from partwise.sources import source_of
 
 
 def heights(Y: np.ndarray, L: np.ndarray) -> np.ndarray:
@@ -127,10 +127,10 @@ def test_every_source_gives_the_same(tmp_path: Path) -> None:
     np.save(tmp_path / "Y.npy", Y)
     expected = enclosing_ellipsoid(Y)
     for source in (
-        open_source(Y, block_rows=7),
-        open_source(sp.csr_array(Y), block_rows=50),
-        open_source(tmp_path / "Y.npy", block_rows=33),
-        open_source(da.from_array(Y, chunks=(90, 6)), scheduler="synchronous"),
+        source_of(Y, block_rows=7),
+        source_of(sp.csr_array(Y), block_rows=50),
+        source_of(tmp_path / "Y.npy", block_rows=33),
+        source_of(da.from_array(Y, chunks=(90, 6)), scheduler="synchronous"),
     ):
         found = enclosing_ellipsoid(source)
         np.testing.assert_array_equal(found.active, expected.active)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import Gram, NNLSCertificate, certified_block, nnls
-from partwise.sources import MemorySource, open_source
+from partwise.sources import MemorySource, source_of
 
 reproducible = settings(derandomize=True, deadline=None, database=None, max_examples=150)
 
@@ -390,7 +390,7 @@ def test_order_of_rows_does_not_matter() -> None:
 def test_paths_and_sources(tmp_path: Path) -> None:
     np.save(tmp_path / "X.npy", X)
     np.testing.assert_array_equal(nnls(H, tmp_path / "X.npy"), nnls(H, X))
-    np.testing.assert_array_equal(nnls(H.tolist(), open_source(os.fspath(tmp_path))), nnls(H, X))
+    np.testing.assert_array_equal(nnls(H.tolist(), source_of(os.fspath(tmp_path))), nnls(H, X))
 
 
 @pytest.mark.parametrize("make", [positive, ill_conditioned], ids=name)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from partwise.linalg import order
 from partwise.linalg.order import kth_largest
-from partwise.sources import MemorySource, RowSource, open_source
+from partwise.sources import MemorySource, RowSource, source_of
 
 ROWS, FEATURES = 83, 6
 
@@ -115,11 +115,11 @@ def sources(X: np.ndarray, tmp: Path) -> dict[str, RowSource]:
     return {
         "dense": MemorySource(X, block_rows=11),
         "csr": MemorySource(sp.csr_array(X), block_rows=30),
-        "memmap": open_source(tmp / "X.npy", block_rows=13),
-        "folder": open_source(dense),
-        "csr-folder": open_source(sparse),
-        "dask": open_source(da.from_array(X, chunks=(20, 2)), scheduler="synchronous"),
-        "delayed-csr": open_source(delayed, scheduler="synchronous"),
+        "memmap": source_of(tmp / "X.npy", block_rows=13),
+        "folder": source_of(dense),
+        "csr-folder": source_of(sparse),
+        "dask": source_of(da.from_array(X, chunks=(20, 2)), scheduler="synchronous"),
+        "delayed-csr": source_of(delayed, scheduler="synchronous"),
     }
 
 
@@ -135,7 +135,7 @@ def test_every_source_gives_the_same(kind: str, tmp_path: Path) -> None:
 
 def test_groups_may_be_state_of_the_source() -> None:
     X = data("random")
-    source = open_source(da.from_array(X, chunks=(20, 2)), scheduler="synchronous")
+    source = source_of(da.from_array(X, chunks=(20, 2)), scheduler="synchronous")
     groups = source.map_rows(_sign_of_first, width=None, dtype=np.int32)
     found = kth_largest(source, [2, 3], groups)
     np.testing.assert_array_equal(found, by_sorting(X, [2, 3], (X[:, 0] > 0.5).astype(int)))

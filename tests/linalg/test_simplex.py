@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from partwise.exceptions import InputError
 from partwise.linalg import MixtureCertificate, mixture_weights
-from partwise.sources import open_source
+from partwise.sources import source_of
 
 LOSSES = ["l2", "kl"]
 
@@ -76,7 +76,7 @@ def test_where_rows_live_does_not_matter(loss: str, form: str) -> None:
     forms = {
         "csr": sp.csr_array,
         "csc": sp.csc_array,
-        "chunked": lambda X: open_source(X, block_rows=7),
+        "chunked": lambda X: source_of(X, block_rows=7),
         "dask": lambda X: da.from_array(X, chunks=(9, 4)),
         "float32": lambda X: X.astype(np.float32),
     }

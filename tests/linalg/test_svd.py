@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from partwise.linalg.svd import truncated_svd
-from partwise.sources import open_source
+from partwise.sources import source_of
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 
@@ -19,7 +19,7 @@ FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense"
 def test_small_data_is_exact(form: Any, shape: tuple[int, int]) -> None:
     X = np.random.default_rng(0).random(shape)
     k = min(4, *shape)
-    values, vectors = truncated_svd(open_source(form(X), block_rows=7), k, rng=np.random.default_rng(1))
+    values, vectors = truncated_svd(source_of(form(X), block_rows=7), k, rng=np.random.default_rng(1))
     _, s, Vt = np.linalg.svd(X, full_matrices=False)
     np.testing.assert_allclose(values, s[:k], rtol=1e-10)
     np.testing.assert_allclose(np.abs(np.sum(vectors * Vt[:k], axis=1)), 1.0, rtol=1e-8)
@@ -31,7 +31,7 @@ def test_small_data_is_exact(form: Any, shape: tuple[int, int]) -> None:
 def test_large_data_to_its_tolerance(form: Any) -> None:
     rng = np.random.default_rng(0)
     X = rng.random((300, 5)) @ np.diag([9.0, 6.0, 4.0, 3.0, 2.0]) @ rng.random((5, 90)) + 0.05 * rng.random((300, 90))
-    values, vectors = truncated_svd(open_source(form(X), block_rows=64), 5, rng=np.random.default_rng(1))
+    values, vectors = truncated_svd(source_of(form(X), block_rows=64), 5, rng=np.random.default_rng(1))
     _, s, Vt = np.linalg.svd(X, full_matrices=False)
     np.testing.assert_allclose(values, s[:5], rtol=1e-5)
     assert np.abs(np.sum(vectors * Vt[:5], axis=1)).min() > 1 - 1e-5
@@ -39,7 +39,7 @@ def test_large_data_to_its_tolerance(form: Any) -> None:
 
 def test_rank_below_k() -> None:
     X = np.outer(np.arange(1.0, 31.0), np.arange(1.0, 21.0))
-    values, vectors = truncated_svd(open_source(X), 4, rng=np.random.default_rng(1))
+    values, vectors = truncated_svd(source_of(X), 4, rng=np.random.default_rng(1))
     np.testing.assert_allclose(values, [np.linalg.norm(X), 0.0, 0.0, 0.0], atol=1e-4)
     assert np.isfinite(vectors).all()
 
@@ -64,7 +64,7 @@ def outside(vectors: np.ndarray, Vt: np.ndarray) -> np.ndarray:
 def test_small_singular_directions_are_accurate(form: Any, m: int, condition: float) -> None:
     s = np.geomspace(1.0, 1.0 / condition, 6)
     X = with_spectrum(120, m, s)
-    values, vectors = truncated_svd(open_source(form(X), block_rows=50), 6, rng=np.random.default_rng(1))
+    values, vectors = truncated_svd(source_of(form(X), block_rows=50), 6, rng=np.random.default_rng(1))
     Vt = np.linalg.svd(X, full_matrices=False)[2][:6]
     np.testing.assert_allclose(vectors @ vectors.T, np.eye(6), atol=1e-12)
     assert outside(vectors, Vt).max() < 1e-9
@@ -77,7 +77,7 @@ def test_small_singular_directions_are_accurate(form: Any, m: int, condition: fl
 def test_every_direction_has_its_own_place(m: int) -> None:
     s = np.geomspace(1.0, 1e-5, 5)
     X = with_spectrum(90, m, s, seed=3)
-    _, vectors = truncated_svd(open_source(X), 5, rng=np.random.default_rng(1))
+    _, vectors = truncated_svd(source_of(X), 5, rng=np.random.default_rng(1))
     Vt = np.linalg.svd(X, full_matrices=False)[2][:5]
     np.testing.assert_allclose(np.abs(vectors @ Vt.T), np.eye(5), atol=1e-5)
 
@@ -86,7 +86,7 @@ def test_every_direction_has_its_own_place(m: int) -> None:
 @pytest.mark.parametrize("shape", [(50, 20), (50, 200), (8, 200)], ids=str)
 def test_rank_deficient_data_keeps_its_span(form: Any, shape: tuple[int, int]) -> None:
     X = with_spectrum(*shape, [5.0, 1.0, 0.01])
-    values, vectors = truncated_svd(open_source(form(X), block_rows=16), 7, rng=np.random.default_rng(1))
+    values, vectors = truncated_svd(source_of(form(X), block_rows=16), 7, rng=np.random.default_rng(1))
     np.testing.assert_allclose(values, [5.0, 1.0, 0.01, 0.0, 0.0, 0.0, 0.0], atol=2e-7)
     np.testing.assert_allclose(vectors @ vectors.T, np.eye(7), atol=1e-12)
     assert np.linalg.norm(X - (X @ vectors.T) @ vectors) < 1e-12
@@ -94,14 +94,14 @@ def test_rank_deficient_data_keeps_its_span(form: Any, shape: tuple[int, int]) -
 
 def test_nothing_but_zeros() -> None:
     for m in (10, 200):
-        values, vectors = truncated_svd(open_source(np.zeros((30, m))), 3, rng=np.random.default_rng(1))
+        values, vectors = truncated_svd(source_of(np.zeros((30, m))), 3, rng=np.random.default_rng(1))
         np.testing.assert_array_equal(values, 0.0)
         np.testing.assert_allclose(vectors @ vectors.T, np.eye(3), atol=1e-12)
 
 
 def test_single_precision() -> None:
     X = with_spectrum(80, 60, [3.0, 1.0, 0.3]).astype(np.float32)
-    values, vectors = truncated_svd(open_source(X), 3, rng=np.random.default_rng(1))
+    values, vectors = truncated_svd(source_of(X), 3, rng=np.random.default_rng(1))
     assert values.dtype == vectors.dtype == np.float64
     np.testing.assert_allclose(values, [3.0, 1.0, 0.3], rtol=1e-5)
     assert np.linalg.norm(X - (X @ vectors.T) @ vectors) < 1e-5
@@ -111,7 +111,7 @@ def test_partition_and_seed_hardly_matter() -> None:
     X = np.random.default_rng(5).random((200, 300))
     X = X + 5.0 * with_spectrum(200, 300, [90.0, 60.0, 40.0])
     spans = [
-        truncated_svd(open_source(X, block_rows=rows), 3, rng=np.random.default_rng(seed))[1]
+        truncated_svd(source_of(X, block_rows=rows), 3, rng=np.random.default_rng(seed))[1]
         for rows, seed in [(200, 0), (7, 0), (200, 1)]
     ]
     assert outside(spans[1], spans[0]).max() < 1e-12

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from partwise.exceptions import InputError, MissingDependencyError
-from partwise.sources import blocks, open_source
+from partwise.sources import blocks, source_of
 
 X = np.arange(24.0).reshape(6, 4)
 
@@ -33,7 +33,7 @@ def total(block: Any) -> float:
 
 
 def test_chunks_along_features_are_merged() -> None:
-    source = open_source(da.from_array(X, chunks=(4, 1)))
+    source = source_of(da.from_array(X, chunks=(4, 1)))
     assert list(source.bounds) == [(0, 4), (4, 6)]
     np.testing.assert_array_equal(source.take([5, 0]), X[[5, 0]])
 
@@ -47,25 +47,25 @@ def test_blocks_are_made_once_if_persisted(persist: bool) -> None:
         return X[3 * i : 3 * i + 3]
 
     parts = [dask.delayed(make)(i) for i in range(2)]
-    source = open_source(parts, shapes=[(3, 4), (3, 4)], dtype=np.float64, persist=persist)
+    source = source_of(parts, shapes=[(3, 4), (3, 4)], dtype=np.float64, persist=persist)
     assert source.reduce(total) == source.reduce(total) == X.sum()
     assert len(made) == (2 if persist else 4)
 
 
 def test_shapes_and_type_of_delayed_blocks_are_found() -> None:
-    source = open_source(delayed(X[:2].astype(np.float32), X[2:].astype(np.float32)))
+    source = source_of(delayed(X[:2].astype(np.float32), X[2:].astype(np.float32)))
     assert (source.shape, source.dtype) == ((6, 4), np.float32)
 
 
 def test_a_given_type_is_kept() -> None:
-    source = open_source(delayed(X[:2], X[2:]), dtype=np.float32)
+    source = source_of(delayed(X[:2], X[2:]), dtype=np.float32)
     assert source.dtype == np.float32
     assert source.take([0]).dtype == np.float32
 
 
 @pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_array, sp.coo_array], ids=["csr-matrix", "csc", "coo"])
 def test_delayed_sparse_blocks_of_any_format(form: Any) -> None:
-    source = open_source(delayed(form(X[:4]), form(X[4:])))
+    source = source_of(delayed(form(X[:4]), form(X[4:])))
     taken = source.take([4, 1])
     assert taken.format == "csr"
     np.testing.assert_array_equal(taken.toarray(), X[[4, 1]])
@@ -73,7 +73,7 @@ def test_delayed_sparse_blocks_of_any_format(form: Any) -> None:
 
 @pytest.mark.parametrize("form", [np.array, sp.csr_array], ids=["dense", "csr"])
 def test_empty_blocks(form: Any) -> None:
-    source = open_source(delayed(form(X[:0]), form(X[:4]), form(X[:0]), form(X[4:]), form(X[:0])))
+    source = source_of(delayed(form(X[:0]), form(X[:4]), form(X[:0]), form(X[4:]), form(X[:0])))
     assert source.shape == (6, 4)
     assert source.reduce(total) == X.sum()
     np.testing.assert_array_equal(blocks.to_dense(source.take([0, 5, 3, 4])), X[[0, 5, 3, 4]])
@@ -83,7 +83,7 @@ def test_empty_blocks(form: Any) -> None:
 
 
 def test_row_state_is_a_dask_array_when_asked() -> None:
-    source = open_source(da.from_array(X, chunks=(4, 4)))
+    source = source_of(da.from_array(X, chunks=(4, 4)))
     rows = source.map_rows(blocks.to_dense, width=4)
     array = rows.to_dask()
     assert array.chunks == ((4, 2), (4,))
@@ -104,18 +104,18 @@ def test_row_state_is_a_dask_array_when_asked() -> None:
 )
 def test_collections_that_cannot_be_used(make: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        open_source(make())
+        source_of(make())
 
 
 def test_block_rows_are_the_collections_own() -> None:
     with pytest.raises(InputError, match=r"block_rows: .* use X\.rechunk"):
-        open_source(da.from_array(X), block_rows=2)
+        source_of(da.from_array(X), block_rows=2)
 
 
 def test_a_missing_dask_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "partwise.sources.dask", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'partwise\[dask\]'"):
-        open_source(da.from_array(X))
+        source_of(da.from_array(X))
 
 
 def test_errors_of_a_block_come_through() -> None:
@@ -123,4 +123,4 @@ def test_errors_of_a_block_come_through() -> None:
         raise ZeroDivisionError("in a block")
 
     with warnings.catch_warnings(), pytest.raises(ZeroDivisionError, match="in a block"):
-        open_source(da.from_array(X, chunks=(2, 4))).reduce(fail)
+        source_of(da.from_array(X, chunks=(2, 4))).reduce(fail)

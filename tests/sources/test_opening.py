@@ -16,7 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 from partwise.exceptions import InputError, MissingDependencyError
-from partwise.sources import MemorySource, blocks, open_source
+from partwise.sources import MemorySource, blocks, source_of
 from partwise.sources.chunked import FolderSource, MemmapSource
 
 X = np.arange(12.0).reshape(4, 3)
@@ -65,7 +65,7 @@ def rows_of(source: Any) -> np.ndarray:
     ],
 )
 def test_matrices_of_every_kind(form: Callable[[np.ndarray], Any]) -> None:
-    source = open_source(form(X), block_rows=3)
+    source = source_of(form(X), block_rows=3)
     assert isinstance(source, MemorySource)
     assert source.dtype == np.float64
     assert list(source.bounds) == [(0, 3), (3, 4)]
@@ -75,32 +75,32 @@ def test_matrices_of_every_kind(form: Callable[[np.ndarray], Any]) -> None:
 def test_data_frames_with_columns_of_several_numeric_types() -> None:
     columns = {"a": [0.5, 1.5], "b": [1, 2], "c": [True, False]}
     for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
-        np.testing.assert_array_equal(rows_of(open_source(frame)), [[0.5, 1, 1], [1.5, 2, 0]])
+        np.testing.assert_array_equal(rows_of(source_of(frame)), [[0.5, 1, 1], [1.5, 2, 0]])
     frame = pd.DataFrame({"a": pd.array([1, None], "Int64"), 7: [0.5, 1.5]})
-    np.testing.assert_array_equal(rows_of(open_source(frame)), [[1, 0.5], [np.nan, 1.5]])
+    np.testing.assert_array_equal(rows_of(source_of(frame)), [[1, 0.5], [np.nan, 1.5]])
 
 
 def test_a_source_is_returned_as_it_is() -> None:
     source = MemorySource(X)
-    assert open_source(source) is source
+    assert source_of(source) is source
 
 
 @pytest.mark.parametrize("as_type", [str, Path])
 def test_a_file_is_mapped_and_a_folder_is_read(tmp_path: Path, as_type: type) -> None:
     np.save(tmp_path / "X.npy", X)
-    assert isinstance(open_source(as_type(tmp_path / "X.npy")), MemmapSource)
-    assert isinstance(open_source(as_type(tmp_path)), FolderSource)
+    assert isinstance(source_of(as_type(tmp_path / "X.npy")), MemmapSource)
+    assert isinstance(source_of(as_type(tmp_path)), FolderSource)
 
 
 def test_a_fortran_ordered_file(tmp_path: Path) -> None:
     np.save(tmp_path / "X.npy", np.asfortranarray(X))
-    np.testing.assert_array_equal(rows_of(open_source(tmp_path / "X.npy", block_rows=2)), X)
+    np.testing.assert_array_equal(rows_of(source_of(tmp_path / "X.npy", block_rows=2)), X)
 
 
 @pytest.mark.parametrize("rows", [0, 1])
 @pytest.mark.parametrize("form", [np.array, sp.csr_array], ids=["dense", "csr"])
 def test_few_rows(form: Callable[[np.ndarray], Any], rows: int) -> None:
-    source = open_source(form(X[:rows]))
+    source = source_of(form(X[:rows]))
     assert list(source.bounds) == [(0, rows)]
     assert list(source.batches(2)) == [] or rows == 1
     assert source.map_rows(blocks.row_sums, width=None).shape == (rows,)
@@ -129,7 +129,7 @@ def test_empty_parts_and_parts_of_several_types(tmp_path: Path) -> None:
     np.save(tmp_path / "1.npy", X[:2].astype(np.float32))
     np.save(tmp_path / "2.npy", X[:0])
     np.save(tmp_path / "3.npy", X[2:].astype(np.int16))
-    source = open_source(tmp_path)
+    source = source_of(tmp_path)
     assert list(source.bounds) == [(0, 2), (2, 4)]
     assert source.dtype == np.float64
     np.testing.assert_array_equal(rows_of(source), X)
@@ -137,7 +137,7 @@ def test_empty_parts_and_parts_of_several_types(tmp_path: Path) -> None:
 
 def test_a_folder_of_nothing_but_empty_parts(tmp_path: Path) -> None:
     np.save(tmp_path / "1.npy", X[:0])
-    source = open_source(tmp_path)
+    source = source_of(tmp_path)
     assert source.shape == (0, 3)
     assert source.reduce(np.sum) == 0.0
     assert rows_of(source).shape == (0, 3)
@@ -146,7 +146,7 @@ def test_a_folder_of_nothing_but_empty_parts(tmp_path: Path) -> None:
 def test_large_parts_are_cut(tmp_path: Path) -> None:
     np.save(tmp_path / "1.npy", X[:3])
     np.save(tmp_path / "2.npy", X[3:])
-    source = open_source(tmp_path, block_rows=2)
+    source = source_of(tmp_path, block_rows=2)
     assert list(source.bounds) == [(0, 2), (2, 3), (3, 4)]
     np.testing.assert_array_equal(rows_of(source), X)
 
@@ -155,7 +155,7 @@ def test_large_parts_are_cut(tmp_path: Path) -> None:
 def test_sparse_parts_of_other_formats(tmp_path: Path, form: Callable[..., Any]) -> None:
     sp.save_npz(tmp_path / "1.npz", form(X[:2]))
     sp.save_npz(tmp_path / "2.npz", form(X[2:]))
-    source = open_source(tmp_path)
+    source = source_of(tmp_path)
     assert source.block(0).format == "csr"  # type: ignore[attr-defined]
     np.testing.assert_array_equal(rows_of(source), X)
 
@@ -163,13 +163,13 @@ def test_sparse_parts_of_other_formats(tmp_path: Path, form: Callable[..., Any])
 def test_missing_values_of_parquet_are_nan(tmp_path: Path) -> None:
     frame = pl.DataFrame({"a": [1, None], "b": [True, None], "c": [0.5, 1.5]})
     frame.write_parquet(tmp_path / "1.parquet")
-    np.testing.assert_array_equal(rows_of(open_source(tmp_path)), [[1, 1, 0.5], [np.nan, np.nan, 1.5]])
+    np.testing.assert_array_equal(rows_of(source_of(tmp_path)), [[1, 1, 0.5], [np.nan, np.nan, 1.5]])
 
 
 @pytest.mark.parametrize("kind", ["npy", "folder"])
 def test_sources_of_files_can_be_pickled(tmp_path: Path, kind: str) -> None:
     np.save(tmp_path / "1.npy", X)
-    source = open_source(tmp_path / "1.npy" if kind == "npy" else tmp_path)
+    source = source_of(tmp_path / "1.npy" if kind == "npy" else tmp_path)
     np.testing.assert_array_equal(rows_of(pickle.loads(pickle.dumps(source))), X)
 
 
@@ -211,28 +211,28 @@ def test_sources_of_files_can_be_pickled(tmp_path: Path, kind: str) -> None:
 )
 def test_matrices_that_cannot_be_used(bad: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        open_source(bad)
+        source_of(bad)
 
 
 @pytest.mark.parametrize("block_rows", [0, -3])
 def test_block_rows_must_be_positive(block_rows: int) -> None:
     with pytest.raises(InputError, match=f"block_rows must be at least 1, got {block_rows}"):
-        open_source(X, block_rows=block_rows)
+        source_of(X, block_rows=block_rows)
 
 
 def test_options_of_dask_are_refused_elsewhere() -> None:
     with pytest.raises(InputError, match="scheduler: only Dask collections take this, got ndarray"):
-        open_source(X, scheduler="threads")
+        source_of(X, scheduler="threads")
 
 
 def test_paths_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no file or folder .*nowhere"):
-        open_source(tmp_path / "nowhere")
+        source_of(tmp_path / "nowhere")
     (tmp_path / "X.csv").write_text("1,2\n")
     with pytest.raises(InputError, match=r"X\.csv is not a \.npy file or a folder"):
-        open_source(tmp_path / "X.csv")
+        source_of(tmp_path / "X.csv")
     with pytest.raises(InputError, match=r"holds no \.npy, \.npz, \.parquet file"):
-        open_source(tmp_path)
+        source_of(tmp_path)
 
 
 def save_pickled(path: Path) -> None:
@@ -287,7 +287,7 @@ def test_npy_files_that_cannot_be_used_are_named(tmp_path: Path, save: Callable,
     path = tmp_path / "bad.npy"
     save(path)
     with pytest.raises(InputError, match=r"bad\.npy"):
-        open_source(tmp_path if as_folder else path)
+        source_of(tmp_path if as_folder else path)
 
 
 def npz_pickled(path: Path) -> None:
@@ -343,19 +343,19 @@ def test_npz_parts_that_cannot_be_used_are_named(tmp_path: Path, save: Callable)
     path = tmp_path / "bad.npz"
     save(path)
     with pytest.raises(InputError, match=r"bad\.npz"):
-        open_source(tmp_path)
+        source_of(tmp_path)
 
 
 def test_two_arrays_in_a_part_are_listed(tmp_path: Path) -> None:
     npz_two_arrays(tmp_path / "bad.npz")
     with pytest.raises(InputError, match=r"bad\.npz: expected one array, found X, Y$"):
-        open_source(tmp_path)
+        source_of(tmp_path)
 
 
 def test_a_sparse_part_whose_data_is_damaged_is_named_when_read(tmp_path: Path) -> None:
     matrix = sp.csr_array(X)
     np.savez(tmp_path / "1.npz", format=np.array("csr"), shape=X.shape, data=matrix.data, indptr=matrix.indptr)
-    source = open_source(tmp_path)
+    source = source_of(tmp_path)
     with pytest.raises(InputError, match=r"1\.npz: not a readable \.npz file"):
         source.take([0])
 
@@ -363,24 +363,24 @@ def test_a_sparse_part_whose_data_is_damaged_is_named_when_read(tmp_path: Path) 
 def test_parquet_parts_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1.0], "b": ["x"]}).write_parquet(tmp_path / "1.parquet")
     with pytest.raises(InputError, match=r"1\.parquet: column 'b' has type String; every column must be numeric"):
-        open_source(tmp_path)
+        source_of(tmp_path)
     save_garbage(tmp_path / "1.parquet")
     with pytest.raises(InputError, match=r"1\.parquet: not a readable parquet file"):
-        open_source(tmp_path)
+        source_of(tmp_path)
 
 
 def test_a_missing_polars_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pl.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "1.parquet")
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(MissingDependencyError, match=r"1\.parquet: .* pip install 'partwise\[cli\]'"):
-        open_source(tmp_path)
+        source_of(tmp_path)
 
 
 def test_parts_must_be_of_one_kind(tmp_path: Path) -> None:
     np.save(tmp_path / "1.npy", X)
     np.savez(tmp_path / "2.npz", X=X)
     with pytest.raises(InputError, match=r"several kinds \(\.npy, \.npz\)"):
-        open_source(tmp_path)
+        source_of(tmp_path)
 
 
 def write_columns(path: Path, part: np.ndarray) -> None:
@@ -413,4 +413,4 @@ def test_parts_must_have_the_same_columns(tmp_path: Path, write: Callable, messa
     write(tmp_path / "1", X)
     write(tmp_path / "2", X[:, :2])
     with pytest.raises(InputError, match=message):
-        open_source(tmp_path)
+        source_of(tmp_path)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from partwise.sources import open_source
+from partwise.sources import source_of
 from partwise.sources.chunked import ScratchRows
 from partwise.sources.memory import RowsSource
 
@@ -135,13 +135,13 @@ def test_a_full_disc_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tm
 
 def as_memmap(large: np.ndarray, tmp: Path) -> Any:
     np.save(tmp / "X.npy", large)
-    return open_source(np.load(tmp / "X.npy", mmap_mode="r"), block_rows=2000)
+    return source_of(np.load(tmp / "X.npy", mmap_mode="r"), block_rows=2000)
 
 
 def as_folder(large: np.ndarray, tmp: Path) -> Any:
     for i in range(10):
         np.save(tmp / f"{i}.npy", large[2000 * i : 2000 * (i + 1)])
-    return open_source(tmp)
+    return source_of(tmp)
 
 
 @pytest.mark.parametrize("form", [as_memmap, as_folder], ids=["memmap", "folder"])
@@ -163,7 +163,7 @@ def test_projections_of_data_on_disk_stay_on_disk(form: Any, tmp_path: Path, mon
 
 
 def test_projections_of_data_in_memory_are_arrays() -> None:
-    rows = open_source(X).project(np.eye(4))
+    rows = source_of(X).project(np.eye(4))
     assert isinstance(rows, RowsSource)
     assert isinstance(rows.rows, np.ndarray)
     assert not np.shares_memory(rows.rows, X)

@@ -15,14 +15,14 @@ import partwise as pw
 from partwise.algorithms.signal import Signal, find_signal
 from partwise.algorithms.spa import spa
 from partwise.exceptions import DegenerateDataWarning, InputError
-from partwise.sources import inspect, open_source
+from partwise.sources import inspect, source_of
 from partwise.starts import INITS, make_start, near_pure_start, perturbed
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 
 
 def start(init: Any, X: Any, k: int, seed: int = 0, rows: int | None = None, **options: Any) -> np.ndarray:
-    source = open_source(X, block_rows=rows)
+    source = source_of(X, block_rows=rows)
     return make_start(init, source, k, seen=inspect(source), rng=np.random.default_rng(seed), **options)
 
 
@@ -189,7 +189,7 @@ def test_perturbed_is_the_papers_formula(level: float) -> None:
 
 def signal_of(X: np.ndarray, k: int) -> Signal:
     squared_norm = float(np.vdot(X, X))
-    return find_signal(open_source(X, block_rows=64), k, squared_norm=squared_norm, rng=np.random.default_rng(0))
+    return find_signal(source_of(X, block_rows=64), k, squared_norm=squared_norm, rng=np.random.default_rng(0))
 
 
 def near_pure(X: np.ndarray, k: int) -> np.ndarray:
@@ -281,7 +281,7 @@ def test_near_pure_tells_that_the_rank_is_lower() -> None:
 
 def test_near_pure_fills_up_where_records_have_a_lower_rank_than_their_span() -> None:
     rows = np.outer(np.arange(1.0, 11.0), [1.0, 2.0, 3.0])
-    signal = dataclasses.replace(signal_of(np.random.default_rng(0).random((10, 3)), 3), rows=open_source(rows))
+    signal = dataclasses.replace(signal_of(np.random.default_rng(0).random((10, 3)), 3), rows=source_of(rows))
     T = near_pure_start(signal, k=3, rng=np.random.default_rng(1))
     assert T.shape == (3, 3)
     assert np.linalg.cond(T) < 1e6

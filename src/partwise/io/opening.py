@@ -1,4 +1,4 @@
-"""Everything that holds rows becomes a source: what ``partwise.sources.open_source`` takes, and any file."""
+"""Everything that holds rows becomes a source: what ``partwise.sources.source_of`` takes, and any file."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from partwise.io.reading import find_format, read
-from partwise.sources import RowSource
-from partwise.sources import open_source as open_rows
+from partwise.sources import RowSource, source_of
 
 AS_THEY_ARE = ("npy", "parts")  # on disk already as a source reads them
 
@@ -40,4 +39,4 @@ def open_source(X: Any, *, block_rows: int | None = None, **options: Any) -> Row
     """
     if isinstance(X, (str, Path)) and Path(X).exists() and (options or find_format(Path(X)) not in AS_THEY_ARE):
         return read(X, **options).source(block_rows=block_rows)
-    return open_rows(X, block_rows=block_rows, **options)
+    return source_of(X, block_rows=block_rows, **options)

@@ -13,7 +13,7 @@ from partwise.io.spool import turned
 from partwise.sources import RowSource
 from partwise.sources.blocks import is_sparse
 from partwise.sources.chunked import MemmapSource
-from partwise.sources.opening import open_source
+from partwise.sources.opening import source_of
 
 LARGE = 1 << 28  # bytes of numbers held in memory; more of them stay on disk
 
@@ -75,7 +75,7 @@ class Table:
         RowSource
             The data.
         """
-        source: RowSource = self.X if self.on_disk else open_source(self.X, block_rows=block_rows)
+        source: RowSource = self.X if self.on_disk else source_of(self.X, block_rows=block_rows)
         if self.feature_names is not None:
             vars(source).update(feature_names=self.feature_names)
         return source

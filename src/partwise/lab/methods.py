@@ -234,9 +234,9 @@ def any_hull(problem: Problem, seed: int, budget: float | None) -> Found:
 def pca(problem: Problem, seed: int, budget: float | None) -> Found:
     """As many principal components, with their own weights."""
     from partwise.linalg.svd import truncated_svd
-    from partwise.sources import open_source
+    from partwise.sources import source_of
 
-    _, V = truncated_svd(open_source(problem.X), problem.k, rng=np.random.default_rng(seed))
+    _, V = truncated_svd(source_of(problem.X), problem.k, rng=np.random.default_rng(seed))
     return Found(V, weights=problem.X @ V.T)
 
 

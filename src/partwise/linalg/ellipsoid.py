@@ -18,7 +18,7 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from partwise.exceptions import InputError
-from partwise.sources import RowSource, blocks, open_source
+from partwise.sources import RowSource, blocks, source_of
 from partwise.sources.passes import single_blas_thread
 from partwise.sources.protocol import Block
 
@@ -97,7 +97,7 @@ def enclosing_ellipsoid(Y: Any, *, tol: float = 1e-10) -> Ellipsoid:
     """
     if not tol > 0.0:
         raise InputError(f"tol must be positive, got {tol}")
-    source = open_source(Y)
+    source = source_of(Y)
     with single_blas_thread():
         T = _whitening(source)
         found = _without_idle(source, T, _cutting_planes(source, T, tol), tol)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from partwise.exceptions import InputError
 from partwise.kernels.coordinate import descend_lanes
 from partwise.kernels.nnls import EPS, enlarge_supports, finish, solve_supports, verdict
-from partwise.sources import blocks, open_source
+from partwise.sources import blocks, source_of
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
@@ -140,7 +140,7 @@ def nnls(H: npt.ArrayLike, X: Any, *, return_certificate: bool = False) -> Array
     array([[3., 0.],
            [0., 2.]])
     """
-    source = open_source(X)
+    source = source_of(X)
     gram = Gram.of(check_components(H, source.shape[1]), source.dtype)
     fn = partial(certified_block, gram=gram, certify=return_certificate)
     W, kkt = source.map_rows(fn, width=len(gram.scale), combine=_join)

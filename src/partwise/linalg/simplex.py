@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from partwise.exceptions import InputError
 from partwise.kernels.simplex import least_squares, likelihood
 from partwise.linalg.nnls import check_components, solve
-from partwise.sources import blocks, inspect, open_source
+from partwise.sources import blocks, inspect, source_of
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
@@ -88,7 +88,7 @@ def mixture_weights(
     """
     if loss not in ("l2", "kl"):
         raise InputError(f"loss={loss!r} is unknown: choose 'l2' or 'kl'")
-    source = open_source(X)
+    source = source_of(X)
     components = check_components(H, source.shape[1])
     if loss == "kl" and (components < 0.0).any():
         raise InputError("H has negative entries, for which loss='kl' has no meaning")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import nnls
 from partwise.metrics.checks import Matrix
-from partwise.sources import RowSource, blocks, inspect, open_source
+from partwise.sources import RowSource, blocks, inspect, source_of
 from partwise.sources.protocol import Block
 
 __all__ = [
@@ -188,7 +188,7 @@ def _components(H: Any) -> Matrix:
 
 def _factor(name: str, value: Any) -> Matrix:
     """Return a non-negative matrix, or say where it is not one."""
-    source = open_source(value)
+    source = source_of(value)
     if 0 in source.shape:
         raise InputError(f"{name} has shape {tuple(source.shape)}: give a matrix that has rows and columns.")
     inspect(source).check(allow_negative=False, name=name, squares=False)
@@ -604,7 +604,7 @@ def heavy_noise(
     elif W is not None:
         raise InputError("W is given without H: give both, or the noise alone.")
     else:  # a sum of no components
-        n, m = open_source(X).shape
+        n, m = source_of(X).shape
         B, C, scales = np.zeros((0, m)), np.zeros((n, 0)), np.ones(n)
     return _heavy_noise(_Noise.of("X", X, C, B, scales), eps4, n_starts, random_state)
 
@@ -645,7 +645,7 @@ class _Noise:
 
     @classmethod
     def of(cls, name: str, X: Any, W: Matrix, H: Matrix, scales: Vector) -> _Noise:
-        source = open_source(X)
+        source = source_of(X)
         shape, product = tuple(source.shape), (len(W), H.shape[1])
         if shape != product or 0 in shape:
             raise InputError(f"{name} has shape {shape} and W H has {product}: they must be the same and not empty.")

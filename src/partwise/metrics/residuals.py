@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.exceptions import InputError
-from partwise.sources import RowSource, blocks, open_source
+from partwise.sources import RowSource, blocks, source_of
 from partwise.sources.protocol import Block, Rows
 
 Array = npt.NDArray[Any]
@@ -49,7 +49,7 @@ def relative_error(X: Any, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
     >>> relative_error(W @ H, W, H), relative_error(W @ H, 0 * W, H)
     (0.0, 1.0)
     """
-    source = open_source(X)
+    source = source_of(X)
     weights = W if not isinstance(W, (list, tuple)) else np.asarray(W)
     components = np.asarray(H)
     _check_factors(source.shape, np.shape(weights), components.shape)

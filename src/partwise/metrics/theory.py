@@ -22,7 +22,7 @@ from partwise.exceptions import InputError
 from partwise.linalg.inverse import left_inverse
 from partwise.metrics.checks import Matrix, as_components, scale_rows
 from partwise.metrics.recovery import match_components
-from partwise.sources import RowSource, blocks, inspect, open_source
+from partwise.sources import RowSource, blocks, inspect, source_of
 from partwise.sources.passes import single_blas_thread
 from partwise.sources.protocol import Block
 
@@ -872,7 +872,7 @@ def noise_tolerance(
 
 def _weights(W: Any) -> RowSource:
     """Return the weights as a source that has rows and columns."""
-    source = open_source(W)
+    source = source_of(W)
     if 0 in source.shape:
         raise InputError(f"W has shape {tuple(source.shape)}: give a non-empty (n_samples, n_components) matrix.")
     return source

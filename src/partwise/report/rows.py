@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from partwise.exceptions import InputError
 from partwise.metrics.residuals import CANCELLATION
-from partwise.sources import RowSource, blocks, open_source
+from partwise.sources import RowSource, blocks, source_of
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
@@ -121,7 +121,7 @@ def _bare(model: Any) -> Any:
 def _look(block: Block, numbers: Array, weights: Any = None, *, model: Any, Ht: Array, steps: tuple[int, int]) -> Rows:
     if weights is None:
         # as a source: the names of the columns were compared before
-        weights = model.transform(open_source(block))
+        weights = model.transform(source_of(block))
     W = np.asarray(weights, np.float64)
     if not np.isfinite(W).all():
         raise InputError("weights contain NaN or infinity")

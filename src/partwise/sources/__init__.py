@@ -3,7 +3,7 @@
 from partwise.sources.generated import GeneratedSource
 from partwise.sources.inspection import Inspection, inspect
 from partwise.sources.memory import MemorySource
-from partwise.sources.opening import brings_own_rows, open_source
+from partwise.sources.opening import brings_own_rows, source_of
 from partwise.sources.protocol import RowSource, add, pairwise_tree
 
 __all__ = [
@@ -14,6 +14,6 @@ __all__ = [
     "add",
     "brings_own_rows",
     "inspect",
-    "open_source",
     "pairwise_tree",
+    "source_of",
 ]

@@ -15,8 +15,8 @@ from partwise.sources.memory import MemorySource
 from partwise.sources.protocol import RowSource
 
 
-def open_source(X: Any, *, block_rows: int | None = None, **options: Any) -> RowSource:
-    """Make a source of rows from an array, a matrix, a data frame, a file, a folder or a Dask collection.
+def source_of(X: Any, *, block_rows: int | None = None, **options: Any) -> RowSource:
+    """A source of rows that are in memory, in parts on disk or with Dask; `partwise.open_source` takes any file too.
 
     Parameters
     ----------
@@ -36,8 +36,9 @@ def open_source(X: Any, *, block_rows: int | None = None, **options: Any) -> Row
 
     Examples
     --------
-    >>> import numpy as np, partwise as pw
-    >>> source = pw.open_source(np.ones((6, 3)), block_rows=2)
+    >>> import numpy as np
+    >>> from partwise.sources import source_of
+    >>> source = source_of(np.ones((6, 3)), block_rows=2)
     >>> source.shape, source.bounds
     ((6, 3), [(0, 2), (2, 4), (4, 6)])
     """
