@@ -2,21 +2,17 @@
 
 from partwise.metrics.clustering import clustering_accuracy, nmi
 from partwise.metrics.coherence import topic_coherence
-from partwise.metrics.dominant import (
-    DominantConditions,
-    DominantConstants,
-    DominantFeatures,
-    HeavyNoise,
-    Identifiability,
-    RecordSets,
-    dominant_conditions,
-    dominant_features,
-    dominant_weights,
-    heavy_noise,
-    identifiability,
-    normalize_factors,
-    pure_records,
-)
+from partwise.metrics.conditions.constants import DominantConstants, Identifiability, identifiability
+from partwise.metrics.conditions.correlation import CorrelationConditions, correlation_conditions
+from partwise.metrics.conditions.decay import DecayOrder, decay_order
+from partwise.metrics.conditions.dominant import DominantConditions, dominant_conditions
+from partwise.metrics.conditions.features import DominantFeatures, dominant_features
+from partwise.metrics.conditions.moments import MomentConstants, moment_constants
+from partwise.metrics.conditions.noise import HeavyNoise, heavy_noise
+from partwise.metrics.conditions.normalization import normalize_factors
+from partwise.metrics.conditions.records import RecordSets, dominant_weights, pure_records
+from partwise.metrics.conditions.start import Initialization, RecoveryMeasures, initialization, recovery_measures
+from partwise.metrics.conditions.tolerance import NoiseTolerance, noise_tolerance
 from partwise.metrics.recovery import (
     Match,
     match_components,
@@ -25,20 +21,6 @@ from partwise.metrics.recovery import (
     total_correlation_error,
 )
 from partwise.metrics.residuals import l1_residual, relative_error
-from partwise.metrics.theory import (
-    CorrelationConditions,
-    DecayOrder,
-    Initialization,
-    MomentConstants,
-    NoiseTolerance,
-    RecoveryMeasures,
-    correlation_conditions,
-    decay_order,
-    initialization,
-    moment_constants,
-    noise_tolerance,
-    recovery_measures,
-)
 
 __all__ = [
     "CorrelationConditions",

@@ -1,4 +1,4 @@
-"""Inputs shared by the measures of recovery."""
+"""Inputs of the measures."""
 
 from __future__ import annotations
 
@@ -8,10 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.exceptions import InputError
+from partwise.sources import RowSource, source_of
 
-__all__ = ["Matrix", "as_components", "scale_rows"]
+__all__ = ["EPS", "Indices", "Matrix", "Vector", "as_components", "open_matrix", "scale_rows"]
 
+Indices = NDArray[np.int_]
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+EPS = 2.0**-52  # the spacing of float64 at 1
+
+
+def open_matrix(name: str, value: Any) -> RowSource:
+    """Return a matrix as a source, which must have rows and columns; ``name`` is for the message."""
+    source = source_of(value)
+    if 0 in source.shape:
+        raise InputError(f"{name} has shape {tuple(source.shape)}: give a matrix that has rows and columns.")
+    return source
 
 
 def as_components(name: str, value: Any) -> Matrix:

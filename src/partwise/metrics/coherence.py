@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, issparse
 
 from partwise.exceptions import InputError
+from partwise.metrics.checks import Vector
 
 __all__ = ["topic_coherence"]
 
 # Smoothing of p(i, j) in the UCI measure, as in Röder et al. 2015.
 EPSILON = 1e-12
 
-Vector = NDArray[np.float64]
 Words = NDArray[np.intp]
 
 

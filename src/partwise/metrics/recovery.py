@@ -16,12 +16,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from partwise.exceptions import InputError
-from partwise.metrics.checks import Matrix, as_components, scale_rows
+from partwise.metrics.checks import EPS, Indices, Matrix, Vector, as_components, scale_rows
 
 __all__ = ["Match", "match_components", "spectral_angles", "stability", "total_correlation_error"]
-
-Vector = NDArray[np.float64]
-Indices = NDArray[np.int_]
 
 
 def total_correlation_error(components: Any, truth: Any, variant: str = "paper") -> float:
@@ -66,7 +63,7 @@ def total_correlation_error(components: Any, truth: Any, variant: str = "paper")
     cosines = np.abs(_cosines(C, T))
     # A computed cosine is wrong by at most about m eps, so the best candidate is among those within twice
     # that of the largest; only for them are residual vectors formed.
-    slack = 4 * (T.shape[1] + 8) * np.finfo(np.float64).eps
+    slack = 4 * (T.shape[1] + 8) * EPS
     errors = np.empty(len(T))
     for i, t in enumerate(T):
         near = np.flatnonzero(cosines[i] >= cosines[i].max() - slack)
