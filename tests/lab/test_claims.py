@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from partwise.lab import Claim, Experiment, Result, Table, find_experiment, tsvdnmf, values
+from partwise.lab import Claim, Experiment, Measurements, Reproduction, find_experiment, tsvdnmf, values
 from partwise.lab.experiment import Verdict
 
 
@@ -59,9 +59,9 @@ def test_only_what_falls_short_is_explained():
     assert Claim("", lambda result: 0.5, 1.0, why="as it is").judge(None).why == "as it is"
 
 
-def result(rows=(), curves=()) -> Result:
+def result(rows=(), curves=()) -> Reproduction:
     experiment = Experiment("e", "", "", "", lambda size: [], (), ())
-    return Result(experiment, Table(rows), Table(curves), {})
+    return Reproduction(experiment, Measurements(rows), Measurements(curves), {})
 
 
 def test_values():
@@ -103,18 +103,18 @@ def test_errors_of_a_first_pass_are_not_those_of_the_start():
 
 
 def test_what_was_not_run_is_not_measured():
-    rows = [{"case": case, "method": "spa", "score": 0.5} for case in tsvdnmf.NAMES]
+    rows = [{"case": case, "method": "spa-features", "score": 0.5} for case in tsvdnmf.NAMES]
     assert judged("tsvdnmf-table2", "ahead of all separable methods", rows).name == "not measured"
     rows += [{"case": case, "method": "tsvdnmf", "score": 0.6} for case in tsvdnmf.NAMES]
     assert judged("tsvdnmf-table2", "ahead of all separable methods", rows).value == 11.0
-    some = [{"case": "reuters10", "method": method, "nmi": 0.5} for method in ("tsvdnmf", "spa")]
+    some = [{"case": "reuters10", "method": method, "nmi": 0.5} for method in ("tsvdnmf", "spa-features")]
     assert judged("tsvdnmf-table3", "above that of the best separable method", some).name == "not measured"
 
 
 def test_preparation_decides_only_where_it_does():
     text = "newsgroups: % nearly pure records"  # 7.02 in the paper
-    rows = [{"case": "newsgroups", "method": "pw-spa-refit", "pure": 1.0}]
-    other = {"case": "newsgroups, counts", "method": "pw-spa-refit"}
+    rows = [{"case": "newsgroups", "method": "pw-spa-features-refit", "pure": 1.0}]
+    other = {"case": "newsgroups, counts", "method": "pw-spa-features-refit"}
     assert judged("tsvdnmf-table1", text, rows).why == ""
     assert "do not give it either: 2 (counts)." in judged("tsvdnmf-table1", text, [*rows, other | {"pure": 2.0}]).why
     assert "decides: 9 (counts)." in judged("tsvdnmf-table1", text, [*rows, other | {"pure": 9.0}]).why
@@ -137,7 +137,7 @@ def test_explanations_say_what_was_not_run():
 
 
 def test_table():
-    table = Table([{"a": 1, "b": 2.0}, {"a": 1, "b": math.inf}, {"a": 2, "c": "x"}])
+    table = Measurements([{"a": 1, "b": 2.0}, {"a": 1, "b": math.inf}, {"a": 2, "c": "x"}])
     assert table.columns == ["a", "b", "c"]
     assert table.mean("b", a=1) == math.inf
     assert math.isnan(table.mean("b", a=2))

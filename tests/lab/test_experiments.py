@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from partwise.exceptions import InputError
-from partwise.lab import Case, Result, experiments, find_experiment, run_experiment
+from partwise.lab import Case, Reproduction, experiments, find_experiment, run_experiment
+from partwise.lab.contenders import CONTENDERS
 from partwise.lab.experiment import cells
 from partwise.lab.measures import MEASURES
-from partwise.lab.methods import METHODS
 from partwise.lab.page import write_summary
 from tests.lab import toys
 from tests.lab.browser import look_at
@@ -38,7 +38,7 @@ def test_all_are_there():
 def test_definition(name: str):
     experiment = find_experiment(name)
     assert experiment.name == name
-    assert set(experiment.methods) <= set(METHODS)
+    assert set(experiment.methods) <= set(CONTENDERS)
     assert set(experiment.slow) <= set(experiment.methods)
     assert set(experiment.measures) <= set(MEASURES)
     assert experiment.claims
@@ -53,12 +53,12 @@ def test_definition(name: str):
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Result]:
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reproduction]:
     """The smallest run of an experiment, made once."""
     folder = tmp_path_factory.mktemp("tiny")
 
     @cache
-    def run(name: str) -> Result:
+    def run(name: str) -> Reproduction:
         experiment = replace(find_experiment(name), timed=False)
         methods = experiment.methods_for("quick")
         with pytest.MonkeyPatch.context() as patch:
@@ -69,7 +69,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Result]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_smallest_size_runs(name: str, tiny: Callable[[str], Result]):
+def test_smallest_size_runs(name: str, tiny: Callable[[str], Reproduction]):
     result = tiny(name)
     experiment = result.experiment
     assert set(result.table.distinct("method")) == set(experiment.methods_for("quick"))
@@ -82,7 +82,7 @@ def test_smallest_size_runs(name: str, tiny: Callable[[str], Result]):
     assert len(result.verdicts()) == len(experiment.claims)
 
 
-def test_pages_in_a_browser(tiny: Callable[[str], Result], tmp_path: Path):
+def test_pages_in_a_browser(tiny: Callable[[str], Reproduction], tmp_path: Path):
     results = [tiny(name) for name in NAMES]
     write_summary([(f"{result.experiment.name}/index.html", result) for result in results], tmp_path)
     figures = {result.folder / "index.html": len(result.experiment.figures) for result in results if result.folder}

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from partwise.exceptions import InputError
 from partwise.lab import (
     Case,
+    Contender,
     Figure,
     Found,
-    Method,
     Problem,
     figures,
     finish,
@@ -24,7 +24,7 @@ from partwise.lab import (
     run_experiment,
 )
 from partwise.lab import run as runner
-from partwise.lab.methods import METHODS
+from partwise.lab.contenders import CONTENDERS
 from tests.lab.toys import TOY, with_missing
 
 
@@ -44,7 +44,7 @@ def failing(monkeypatch: pytest.MonkeyPatch):
             raise what
         return Found(problem.truth, facts=what or {})
 
-    monkeypatch.setitem(METHODS, "plan", Method("plan", "", run))
+    monkeypatch.setitem(CONTENDERS, "plan", Contender("plan", "", run))
     return plan
 
 
@@ -143,7 +143,7 @@ def test_figures_of_anything(tmp_path: Path, failing: list[object], monkeypatch:
 
 def test_method_of_another_version_is_shown(tmp_path: Path, failing: list[object]):
     run_experiment(TOY, tmp_path, seeds=1, methods=["plan", "true-weights"])
-    del METHODS["plan"]
+    del CONTENDERS["plan"]
     finish(TOY, tmp_path)
     assert "plan" in (tmp_path / "index.html").read_text()
 

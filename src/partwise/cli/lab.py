@@ -14,7 +14,7 @@ from partwise.cli.console import Failure, output
 from partwise.cli.files import make_folder
 
 if TYPE_CHECKING:
-    from partwise.lab import Experiment, Result
+    from partwise.lab import Experiment, Reproduction
     from partwise.lab.experiment import Size
 
 ALL = "all"
@@ -111,23 +111,23 @@ def _wanted(names: list[str]) -> list[Experiment]:
     return [find_experiment(name) for name in dict.fromkeys(names)]
 
 
-def _summarize(done: list[Result], out: Path) -> None:
+def _summarize(done: list[Reproduction], out: Path) -> None:
     """One page with every claim, and one table, if there was more than one experiment."""
+    from partwise.lab.measurements import Measurements
     from partwise.lab.page import PAGE, write_summary
-    from partwise.lab.table import Table as Results
 
     if len(done) < 2:
         return
     folders = [result.folder for result in done if result.folder is not None]
     pages = [(folder.relative_to(out) / PAGE).as_posix() for folder in folders]
     path = write_summary(list(zip(pages, done, strict=True)), out)
-    Results([verdict.row(result.experiment.name) for result in done for verdict in result.verdicts()]).write(
+    Measurements([verdict.row(result.experiment.name) for result in done for verdict in result.verdicts()]).write(
         out / "summary"
     )
     _say("Summary: ", path)
 
 
-def _print(result: Result) -> None:
+def _print(result: Reproduction) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("", no_wrap=True)
     table.add_column("claim", ratio=1)
@@ -141,7 +141,7 @@ def _print(result: Result) -> None:
     output().print(table)
 
 
-def _tell(result: Result) -> None:
+def _tell(result: Reproduction) -> None:
     from collections import Counter
 
     counts = Counter(verdict.name for verdict in result.verdicts())

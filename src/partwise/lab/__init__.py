@@ -3,22 +3,33 @@
 An experiment is data sets x methods x measures; its result is a table; claims and figures are functions of that table.
 """
 
-from partwise.lab.experiment import Case, Claim, Experiment, Figure, Found, Measure, Method, Problem, Result, Verdict
+from partwise.lab.experiment import (
+    Case,
+    Claim,
+    Contender,
+    Experiment,
+    Figure,
+    Found,
+    Measure,
+    Problem,
+    Reproduction,
+    Verdict,
+)
+from partwise.lab.measurements import Measurements
 from partwise.lab.registry import experiments, find_experiment
 from partwise.lab.run import finish, load_result, read_manifest, run_experiment
-from partwise.lab.table import Table
 
 __all__ = [
     "Case",
     "Claim",
+    "Contender",
     "Experiment",
     "Figure",
     "Found",
     "Measure",
-    "Method",
+    "Measurements",
     "Problem",
-    "Result",
-    "Table",
+    "Reproduction",
     "Verdict",
     "experiments",
     "find_experiment",

@@ -11,7 +11,7 @@ import numpy as np
 from partwise import datasets
 from partwise.exceptions import DataNotFoundError
 from partwise.lab import figures
-from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Result, Size
+from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.values import exponent, ratio, straightness, told, worst
 
 DOCUMENT = "Li, Liang (2017), Provable alternating gradient descent for NMF with strong correlations"
@@ -66,14 +66,14 @@ def _kinds(*kinds: str) -> Callable[[Size], Sequence[Case]]:
     return lambda size: [Case(kind.upper(), partial(topics, kind, size)) for kind in kinds]
 
 
-def _final(case: str, method: str) -> Callable[[Result], float]:
+def _final(case: str, method: str) -> Callable[[Reproduction], float]:
     return worst("error", case=case, method=method)
 
 
 FAST, FAR = 1e-1, 1e-6  # shares of the start's error between which a rate is taken
 
 
-def _reached(result: Result, case: str, method: str, share: float) -> tuple[float, float]:
+def _reached(result: Reproduction, case: str, method: str, share: float) -> tuple[float, float]:
     """Iterations and seconds until the error is at a share of the start's; infinite if never, NaN if not run."""
     rows = result.curves.where(case=case, method=method, seed=0)
     error = rows.values("error")
@@ -85,10 +85,10 @@ def _reached(result: Result, case: str, method: str, share: float) -> tuple[floa
     return float(rows.values("n_iter")[below[0]]), float(rows.values("time")[below[0]])
 
 
-def _times_as_long(case: str, method: str) -> Callable[[Result], float]:
+def _times_as_long(case: str, method: str) -> Callable[[Reproduction], float]:
     """How many times as long as AND a method takes for a decade of error, once it is under way."""
 
-    def value(result: Result) -> float:
+    def value(result: Reproduction) -> float:
         spans = [
             _reached(result, case, name, FAR)[1] - _reached(result, case, name, FAST)[1]
             for name in ("and-published", method)
@@ -98,10 +98,10 @@ def _times_as_long(case: str, method: str) -> Callable[[Result], float]:
     return value
 
 
-def _pace(case: str, method: str) -> Callable[[Result], str]:
+def _pace(case: str, method: str) -> Callable[[Reproduction], str]:
     """Why a competitor is ahead of the published AND: what each needs, and who wins with both at their best."""
 
-    def why(result: Result) -> str:
+    def why(result: Reproduction) -> str:
         def need(name: str) -> str:
             count, seconds = _reached(result, case, name, FAR)
             return f"{count:.0f} in {seconds:.2g} s" if np.isfinite(count) else "not there in time"
@@ -116,18 +116,18 @@ def _pace(case: str, method: str) -> Callable[[Result], str]:
     return why
 
 
-def _share_left(case: str, method: str) -> Callable[[Result], float]:
+def _share_left(case: str, method: str) -> Callable[[Reproduction], float]:
     """Final error as a share of the start's."""
 
-    def value(result: Result) -> float:
+    def value(result: Reproduction) -> float:
         _, error = result.curve("error", case=case, method=method, seed=0)
         return float(error[-1] / error[0]) if len(error) else float("nan")
 
     return value
 
 
-def _rises(case: str, method: str) -> Callable[[Result], float]:
-    def value(result: Result) -> float:
+def _rises(case: str, method: str) -> Callable[[Reproduction], float]:
+    def value(result: Reproduction) -> float:
         _, error = result.curve("error", case=case, method=method, seed=0)
         return float(np.mean(np.diff(error) > 0.0)) if len(error) > 1 else float("nan")
 
@@ -236,7 +236,7 @@ FIGURE1 = Experiment(
 )
 
 
-def _stuck(case: str, method: str) -> Callable[[Result], float]:
+def _stuck(case: str, method: str) -> Callable[[Reproduction], float]:
     return ratio("error", {"case": case, "method": method}, {"case": case, "method": "and-published"})
 
 
@@ -306,17 +306,17 @@ def _noise_cases(size: Size) -> Sequence[Case]:
     return [Case(f"γ = {g:g}", partial(topics, "ctm", size, noise=g), {"gamma": g}) for g in levels]
 
 
-def _rise(method: str) -> Callable[[Result], float]:
+def _rise(method: str) -> Callable[[Reproduction], float]:
     """Largest quotient of the final error and the least on the way."""
 
-    def value(result: Result) -> float:
+    def value(result: Reproduction) -> float:
         rows = result.table.where(method=method)
         return float(np.max(rows.values("error") / rows.values("least_error"))) if len(rows) else float("nan")
 
     return value
 
 
-def _late_changes(result: Result, method: str) -> dict[str, float]:
+def _late_changes(result: Reproduction, method: str) -> dict[str, float]:
     """By case: the largest change of the error over the last third of a run, in decades, as the paper's axis has."""
     changes: dict[str, float] = {}
     for case in result.curves.distinct("case"):
@@ -328,16 +328,16 @@ def _late_changes(result: Result, method: str) -> dict[str, float]:
     return changes
 
 
-def _late_change(method: str) -> Callable[[Result], float]:
-    def value(result: Result) -> float:
+def _late_change(method: str) -> Callable[[Reproduction], float]:
+    def value(result: Reproduction) -> float:
         changes = _late_changes(result, method)
         return float(np.max(list(changes.values()))) if changes else float("nan")
 
     return value
 
 
-def _still_rising(method: str) -> Callable[[Result], str]:
-    def why(result: Result) -> str:
+def _still_rising(method: str) -> Callable[[Reproduction], str]:
+    def why(result: Reproduction) -> str:
         listed = ", ".join(f"{change:.2f} ({case})" for case, change in _late_changes(result, method).items())
         return (
             f"By level: {listed}. Thresholds go on falling below the noise, so ever more weights are noise, and "
@@ -347,8 +347,8 @@ def _still_rising(method: str) -> Callable[[Result], str]:
     return why
 
 
-def _over_oracle(method: str) -> Callable[[Result], float]:
-    def value(result: Result) -> float:
+def _over_oracle(method: str) -> Callable[[Reproduction], float]:
+    def value(result: Reproduction) -> float:
         errors = [
             ratio("error", {"gamma": g, "method": method}, {"gamma": g, "method": "true-weights"})(result)
             for g in result.table.distinct("gamma")
@@ -431,10 +431,10 @@ def _start_cases(size: Size) -> Sequence[Case]:
     ]
 
 
-def _largest(column: str, method: str, **equal: Any) -> Callable[[Result], float]:
+def _largest(column: str, method: str, **equal: Any) -> Callable[[Reproduction], float]:
     """The largest value of a column up to which the method recovered the truth."""
 
-    def value(result: Result) -> float:
+    def value(result: Reproduction) -> float:
         rows = result.table.where(method=method, **equal)
         reached = [place for place in rows.distinct(column) if rows.worst("relative", **{column: place}) < 1e-3]
         return max(reached, default=0.0) if len(rows) else float("nan")

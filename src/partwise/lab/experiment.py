@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from partwise.lab.table import Table
+from partwise.lab.measurements import Measurements
 
 Size = Literal["tiny", "quick", "full"]
 
@@ -98,7 +98,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Method:
+class Contender:
     """A method under its name: ``run(problem, seed, budget)`` with a limit in seconds or None; what it is, in words."""
 
     name: str
@@ -122,7 +122,7 @@ class Figure:
     """A figure as a function of a result: panels by their titles, each small enough for a phone."""
 
     caption: str
-    draw: Callable[[Result], Mapping[str, Any]]
+    draw: Callable[[Reproduction], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Claim:
     text : str
         What is claimed.
     value : callable
-        Our number, of a :class:`Result`; NaN where it was not measured.
+        Our number, of a :class:`Reproduction`; NaN where it was not measured.
     published : float
         The published number, or the bound that the words of `says` amount to.
     better : {"higher", "lower", "equal"}
@@ -152,8 +152,8 @@ class Claim:
     style : str
         Format of numbers.
     why : callable or str
-        What explains a number that falls short, with the evidence: a function of the :class:`Result`, which has the
-        measured numbers in it.
+        What explains a number that falls short, with the evidence: a function of the :class:`Reproduction`,
+        which has the measured numbers in it.
 
     Examples
     --------
@@ -179,7 +179,7 @@ class Claim:
 
         Parameters
         ----------
-        result : Result
+        result : Reproduction
             What was measured.
 
         Returns
@@ -259,7 +259,7 @@ class Experiment:
     cases : callable
         The data sets of a size ("tiny", "quick" or "full", the published size).
     methods : tuple of str
-        Names in :data:`partwise.lab.methods.METHODS`.
+        Names in :data:`partwise.lab.contenders.CONTENDERS`.
     measures : tuple of str
         Names in :data:`partwise.lab.measures.MEASURES`.
     claims : tuple of Claim
@@ -299,16 +299,16 @@ class Experiment:
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Reproduction:
     """What was measured: a row a cell, the ways there, and the manifest of the run.
 
     Parameters
     ----------
     experiment : Experiment
         What was run.
-    table : Table
+    table : Measurements
         One row for each case, method and seed.
-    curves : Table
+    curves : Measurements
         Rows of the histories: case, method, seed, iteration, time, error.
     manifest : mapping
         Versions, seeds, machine, threads, duration.
@@ -317,8 +317,8 @@ class Result:
     """
 
     experiment: Experiment
-    table: Table
-    curves: Table
+    table: Measurements
+    curves: Measurements
     manifest: Mapping[str, Any]
     folder: Path | None = None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partwise.lab.experiment import SAMPLES, Result, detectors_of
+from partwise.lab.experiment import SAMPLES, Reproduction, detectors_of
 from partwise.lab.measures import MEASURES
 from partwise.plots.style import BAD, FAINT, GOOD, INK, LINE, canvas
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-Draw = Callable[[Result], Mapping[str, Any]]
+Draw = Callable[[Reproduction], Mapping[str, Any]]
 
 COLOURS = (GOOD, BAD, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7B5EA7", "#7F7F00", FAINT, "#B04A5A")
 MARKERS = "osD^vPX*hp"
@@ -27,7 +27,7 @@ SMALLEST = 1e-17  # what a logarithmic axis shows of an exact zero
 def way(x: str = "time", y: str = "error", *, across: str = "seconds", log: bool = False) -> Draw:
     """A panel a case: how `y` falls, one line a method and seed, from the histories."""
 
-    def draw(result: Result) -> dict[str, Any]:
+    def draw(result: Reproduction) -> dict[str, Any]:
         panels = {}
         for case in result.curves.distinct("case"):
             rows = result.curves.where(case=case)
@@ -63,7 +63,7 @@ def way(x: str = "time", y: str = "error", *, across: str = "seconds", log: bool
 def against(x: str, y: str, *, across: str, panel: str | None = None, logs: str = "xy") -> Draw:
     """The mean of `y` over the seeds against a column of the cases, one line a method; a panel for each of `panel`."""
 
-    def draw(result: Result) -> dict[str, Any]:
+    def draw(result: Reproduction) -> dict[str, Any]:
         panels = {}
         for value in result.table.distinct(panel) if panel else [""]:
             rows = result.table.where(**{panel: value}) if panel else result.table
@@ -95,7 +95,7 @@ def against(x: str, y: str, *, across: str, panel: str | None = None, logs: str 
 def beside(y: str, published: Mapping[str, Mapping[str, float]]) -> Draw:
     """Our means against the published numbers, cell by cell: on the line they agree, above it ours are larger."""
 
-    def draw(result: Result) -> dict[str, Any]:
+    def draw(result: Reproduction) -> dict[str, Any]:
         figure, axes = chart("published", "ours")
         everything: list[float] = []
         for i, (method, numbers) in enumerate(published.items()):
@@ -117,7 +117,7 @@ def beside(y: str, published: Mapping[str, Mapping[str, float]]) -> Draw:
 def bars(y: str, published: Mapping[str, Mapping[str, float]] | None = None) -> Draw:
     """A panel a case: the mean of a measure for every method, with a mark at the published number."""
 
-    def draw(result: Result) -> dict[str, Any]:
+    def draw(result: Reproduction) -> dict[str, Any]:
         panels = {}
         names = methods(result)
         for case in result.table.distinct("case"):
@@ -152,7 +152,7 @@ def bars(y: str, published: Mapping[str, Mapping[str, float]] | None = None) -> 
 def pictures(count: int = 25, exponent: float = 1.0) -> Draw:
     """A panel a case and method: the components that were kept, as images; before them, some samples."""
 
-    def draw(result: Result) -> dict[str, Any]:
+    def draw(result: Reproduction) -> dict[str, Any]:
         from partwise.plots import feature_grid
 
         return {
@@ -166,7 +166,7 @@ def pictures(count: int = 25, exponent: float = 1.0) -> Draw:
 def receptive_fields(count: int = 25) -> Draw:
     """A panel a case and method: the detectors that were kept, as images, red where positive and blue where not."""
 
-    def draw(result: Result) -> dict[str, Any]:
+    def draw(result: Reproduction) -> dict[str, Any]:
         from partwise.plots import detector_grid
 
         return {
@@ -181,7 +181,7 @@ def _columns(count: int) -> int:
     return 5 if count <= 25 else 10
 
 
-def _kept(result: Result, names: list[str]) -> Iterator[tuple[str, str, np.ndarray, tuple[int, int]]]:
+def _kept(result: Reproduction, names: list[str]) -> Iterator[tuple[str, str, np.ndarray, tuple[int, int]]]:
     for case in result.table.distinct("case"):
         image = next((str(row["image"]) for row in result.table.where(case=case, seed=0) if row.get("image")), "")
         for what in names:
@@ -194,7 +194,7 @@ def _kept(result: Result, names: list[str]) -> Iterator[tuple[str, str, np.ndarr
 def heat(y: str) -> Draw:
     """Cases by methods: the darker the better, on a logarithmic scale; the best of each row has a frame."""
 
-    def draw(result: Result) -> dict[str, Any]:
+    def draw(result: Reproduction) -> dict[str, Any]:
         cases, names = result.table.distinct("case"), methods(result)
         table = np.array([[result.table.mean(y, case=case, method=name) for name in names] for case in cases])
         known = np.isfinite(table)
@@ -227,13 +227,13 @@ def heat(y: str) -> Draw:
     return draw
 
 
-def methods(result: Result) -> list[str]:
+def methods(result: Reproduction) -> list[str]:
     """The methods that have a row, in the experiment's order."""
     present = set(result.table.distinct("method"))
     return [name for name in result.manifest["methods"] if name in present]
 
 
-def colour(result: Result, method: str) -> str:
+def colour(result: Reproduction, method: str) -> str:
     """The same colour for a method in all panels of a result."""
     return COLOURS[list(result.manifest["methods"]).index(method) % len(COLOURS)]
 

@@ -106,7 +106,7 @@ GRID = Experiment(
         "spa-samples",
         "pw-spa-samples",
         "xray-samples",
-        "pw-spa-refit",
+        "pw-spa-features-refit",
     ),
     measures=("angle", "part_error"),
     seeds={"quick": 1, "full": 3},

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from partwise import datasets
 from partwise.lab import figures
-from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Result, Size
+from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.values import exponent, ratio, told, worst
 
 DOCUMENT = "Hsu, Non-negative matrix factorization, lecture of COMS 4772"
@@ -41,12 +41,12 @@ def _face_cases(size: Size) -> Sequence[Case]:
     return [Case(name, partial(_faces, name, size)) for name in names]
 
 
-def _least(result: Result) -> float:
+def _least(result: Reproduction) -> float:
     values = result.table.values("least", method="mu-random")
     return float(np.min(values)) if len(values) else float("nan")
 
 
-def _more_zeros(result: Result) -> float:
+def _more_zeros(result: Reproduction) -> float:
     found = [
         ratio("zeros", {"case": case, "method": "mu-random"}, {"case": case, "method": "pca"})(result)
         for case in result.table.distinct("case")
@@ -125,7 +125,7 @@ def _hull_cases(size: Size) -> Sequence[Case]:
     ]
 
 
-def _too_many(result: Result) -> float:
+def _too_many(result: Reproduction) -> float:
     """Largest difference between the rows that remain and r, without noise."""
     rows = result.table.where(method="hull-any", noise=0.0)
     return float(np.max(np.abs(rows.values("found") - rows.values("r")))) if len(rows) else float("nan")
@@ -206,8 +206,8 @@ def _topic_cases(size: Size) -> Sequence[Case]:
     ]
 
 
-def _rows_are_noise(length: str) -> Callable[[Result], str]:
-    def why(result: Result) -> str:
+def _rows_are_noise(length: str) -> Callable[[Reproduction], str]:
+    def why(result: Reproduction) -> str:
         def errors(method: str) -> str:
             rows = result.table.where(method=method, length=length)
             means = [told(rows.mean("topic_l1", documents=n), ".2f") for n in rows.distinct("documents")]

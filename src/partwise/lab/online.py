@@ -10,7 +10,7 @@ import numpy as np
 
 from partwise import datasets, metrics
 from partwise.lab import figures
-from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Result, Size
+from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.values import mean, quotient, ratio, told
 
 DOCUMENT = "Elser, Online non-negative matrix factorization (conservative learning)"
@@ -112,10 +112,10 @@ def _mnist_cases(size: Size) -> Sequence[Case]:
     return [Case(f"f = {k}", partial(_images, k, None)) for k in PUBLISHED]
 
 
-def _first_pass(case: str) -> Callable[[Result], float]:
+def _first_pass(case: str) -> Callable[[Reproduction], float]:
     """The average error at the end of the first pass, with w = 1 / with w = 1e-5."""
 
-    def value(result: Result) -> float:
+    def value(result: Reproduction) -> float:
         both = [
             result.curves.where(case=case, method=method, seed=0) for method in ("conservative-unit", "conservative")
         ]
@@ -194,24 +194,24 @@ def _agreement_cases(size: Size) -> Sequence[Case]:
     return [Case("MNIST", partial(_images, 20, 3000) if size == "quick" else partial(_images, 100, None))]
 
 
-def _starts(result: Result, method: str) -> list[np.ndarray]:
+def _starts(result: Reproduction, method: str) -> list[np.ndarray]:
     """The components of every seed."""
     kept = [result.kept(row["case"], method, row["seed"]) for row in result.table.where(method=method)]
     return [components for components in kept if components is not None]
 
 
-def _agreement(method: str) -> Callable[[Result], float]:
+def _agreement(method: str) -> Callable[[Reproduction], float]:
     """Mean cosine of the matched components of every two seeds."""
 
-    def value(result: Result) -> float:
+    def value(result: Reproduction) -> float:
         starts = _starts(result, method)
         return float(metrics.stability(starts)) if len(starts) > 1 else float("nan")
 
     return value
 
 
-def _who_agrees(method: str) -> Callable[[Result], str]:
-    def why(result: Result) -> str:
+def _who_agrees(method: str) -> Callable[[Reproduction], str]:
+    def why(result: Reproduction) -> str:
         pairs = combinations(_starts(result, method), 2)
         cosines = np.concatenate([metrics.match_components(one, other).cosines for one, other in pairs])
         others = [
@@ -227,15 +227,15 @@ def _who_agrees(method: str) -> Callable[[Result], str]:
     return why
 
 
-def _spread(method: str) -> Callable[[Result], float]:
-    def value(result: Result) -> float:
+def _spread(method: str) -> Callable[[Reproduction], float]:
+    def value(result: Reproduction) -> float:
         errors = result.table.values("running", method=method)
         return float(np.max(errors) / np.min(errors)) if len(errors) > 1 else float("nan")
 
     return value
 
 
-def _gain(method: str) -> Callable[[Result], float]:
+def _gain(method: str) -> Callable[[Reproduction], float]:
     return lambda result: _agreement(method)(result) - _agreement("hals-random")(result)
 
 

@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from partwise.lab.experiment import VERDICTS, Result
+from partwise.lab.contenders import CONTENDERS
+from partwise.lab.experiment import VERDICTS, Reproduction
+from partwise.lab.measurements import write_bytes
 from partwise.lab.measures import MEASURES
-from partwise.lab.methods import METHODS
-from partwise.lab.table import write_bytes
 from partwise.plots.pages import templates
 from partwise.plots.style import INK
 
 PAGE = "index.html"
 
 
-def write_page(result: Result, folder: Path) -> Path:
+def write_page(result: Reproduction, folder: Path) -> Path:
     """Write ``index.html``.
 
     Parameters
     ----------
-    result : Result
+    result : Reproduction
         What to show.
     folder : Path
         Where.
@@ -41,12 +41,12 @@ def write_page(result: Result, folder: Path) -> Path:
     return path
 
 
-def render(result: Result) -> str:
+def render(result: Reproduction) -> str:
     """The page of one experiment.
 
     Parameters
     ----------
-    result : Result
+    result : Reproduction
         What to show.
 
     Returns
@@ -69,7 +69,7 @@ def render(result: Result) -> str:
             if len(result.table)
             else [],
             tables=[_pivot(result, name) for name in ("seconds", *experiment.measures)][::-1],
-            methods=[METHODS[name] for name in manifest["methods"] if name in METHODS],
+            methods=[CONTENDERS[name] for name in manifest["methods"] if name in CONTENDERS],
             once=[case.name for case in experiment.cases(manifest["size"]) if case.evidence],
             data=_data(result),
             failures=[row for row in result.table if row.get("failure")],
@@ -77,12 +77,12 @@ def render(result: Result) -> str:
     )
 
 
-def write_summary(results: Sequence[tuple[str, Result]], folder: Path) -> Path:
+def write_summary(results: Sequence[tuple[str, Reproduction]], folder: Path) -> Path:
     """Write the page that has every claim of several experiments.
 
     Parameters
     ----------
-    results : sequence of (str, Result)
+    results : sequence of (str, Reproduction)
         Each with the address of its page, relative to `folder`.
     folder : Path
         Where.
@@ -133,7 +133,7 @@ def _counts(names: Sequence[str]) -> list[tuple[str, int]]:
     return [(name, found[name]) for name in VERDICTS if found[name]]
 
 
-def _pivot(result: Result, measure: str) -> dict[str, Any]:
+def _pivot(result: Reproduction, measure: str) -> dict[str, Any]:
     """Cases by methods, means over the seeds; the best of each row is marked."""
     table, names = result.table, [str(name) for name in result.manifest["methods"]]
     label, better, style = "seconds", "", ".2g"
@@ -162,6 +162,6 @@ def _best(means: np.ndarray, names: Sequence[str], better: str) -> np.ndarray:
     return result
 
 
-def _data(result: Result) -> list[tuple[str, str]]:
+def _data(result: Reproduction) -> list[tuple[str, str]]:
     notes = {row["case"]: row.get("data", "") for row in result.table}
     return list(notes.items())

@@ -11,7 +11,7 @@ import numpy as np
 from partwise import datasets, metrics
 from partwise.datasets.mixture import Mixture
 from partwise.lab import figures
-from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Result, Size
+from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.values import quotient, ratio, straightness, told, worst
 
 DOCUMENT = "Li, Liang, Risteski (2016), Recovery guarantee of NMF via alternating updates"
@@ -71,11 +71,11 @@ def _clean_cases(size: Size) -> Sequence[Case]:
     return [case for case in _recovery_cases(size) if MORE not in case.name]
 
 
-def _l1(case: str, method: str) -> Callable[[Result], float]:
+def _l1(case: str, method: str) -> Callable[[Reproduction], float]:
     return worst("l1", case=case, method=method)
 
 
-def _shrinks(parts: str) -> Callable[[Result], float]:
+def _shrinks(parts: str) -> Callable[[Reproduction], float]:
     one, more = (
         {"case": case, "method": "purification-published"} for case in (f"{parts} parts", f"{parts} parts{MORE}")
     )
@@ -215,16 +215,16 @@ def _ablation_cases(size: Size) -> Sequence[Case]:
     return [*_clean_cases(size), *noisy]
 
 
-def _times(case: str, method: str) -> Callable[[Result], float]:
-    def value(result: Result) -> float:
+def _times(case: str, method: str) -> Callable[[Reproduction], float]:
+    def value(result: Reproduction) -> float:
         ours = result.table.worst("l1", case=case, method="purification-published")
         return quotient(result.table.worst("l1", case=case, method=method), ours)
 
     return value
 
 
-def _hardly_shows(parts: str) -> Callable[[Result], str]:
-    def why(result: Result) -> str:
+def _hardly_shows(parts: str) -> Callable[[Reproduction], str]:
+    def why(result: Reproduction) -> str:
         def error(case: str, method: str) -> str:
             return told(result.table.worst("l1", case=case, method=method), ".3f")
 

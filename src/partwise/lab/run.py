@@ -20,21 +20,21 @@ import numpy as np
 
 from partwise.exceptions import DataNotFoundError, InputError
 from partwise.io.versions import library_versions
+from partwise.lab.contenders import CONTENDERS
 from partwise.lab.experiment import (
     SAMPLES,
     Case,
     Experiment,
     Found,
     Problem,
-    Result,
+    Reproduction,
     Size,
     cells,
     detectors_of,
     kept_as,
 )
+from partwise.lab.measurements import Measurements, write_bytes
 from partwise.lab.measures import MEASURES
-from partwise.lab.methods import METHODS
-from partwise.lab.table import Table, write_bytes
 
 JOURNAL, MANIFEST = "cells.jsonl", "manifest.json"
 MORE_LIBRARIES = ("matplotlib", "polars")
@@ -56,7 +56,7 @@ def run_experiment(
     seeds: int | None = None,
     methods: Sequence[str] = (),
     watch: Watch | None = None,
-) -> Result:
+) -> Reproduction:
     """Run what is not in the folder yet, and write tables, manifest and page.
 
     Parameters
@@ -76,7 +76,7 @@ def run_experiment(
 
     Returns
     -------
-    Result
+    Reproduction
         The cells that were asked for, those of earlier runs included.
     """
     chosen = tuple(methods) or experiment.methods_for(size)
@@ -100,7 +100,7 @@ def run_experiment(
     return finish(experiment, folder)
 
 
-def load_result(experiment: Experiment, folder: Path) -> Result:
+def load_result(experiment: Experiment, folder: Path) -> Reproduction:
     """Read a run from its folder.
 
     Parameters
@@ -112,7 +112,7 @@ def load_result(experiment: Experiment, folder: Path) -> Result:
 
     Returns
     -------
-    Result
+    Reproduction
         What is in the journal, complete or not.
     """
     manifest = read_manifest(folder)
@@ -125,10 +125,10 @@ def load_result(experiment: Experiment, folder: Path) -> Result:
         for entry in entries
         for point in entry["curve"]
     ]
-    return Result(experiment, Table(rows), Table(curves), manifest, folder)
+    return Reproduction(experiment, Measurements(rows), Measurements(curves), manifest, folder)
 
 
-def finish(experiment: Experiment, folder: Path) -> Result:
+def finish(experiment: Experiment, folder: Path) -> Reproduction:
     """Write the tables and the page of what the journal holds.
 
     Parameters
@@ -140,7 +140,7 @@ def finish(experiment: Experiment, folder: Path) -> Result:
 
     Returns
     -------
-    Result
+    Reproduction
         What was written.
     """
     from partwise.lab.page import write_page
@@ -148,7 +148,7 @@ def finish(experiment: Experiment, folder: Path) -> Result:
     result = load_result(experiment, folder)
     result.table.write(folder / "results")
     result.curves.write(folder / "curves")
-    Table([verdict.row(experiment.name) for verdict in result.verdicts()]).write(folder / "claims")
+    Measurements([verdict.row(experiment.name) for verdict in result.verdicts()]).write(folder / "claims")
     write_page(result, folder)
     return result
 
@@ -181,9 +181,9 @@ def _asked(experiment: Experiment, manifest: Mapping[str, Any]) -> list[tuple[Ca
 
 
 def _check_methods(names: Sequence[str]) -> None:
-    unknown = [name for name in names if name not in METHODS]
+    unknown = [name for name in names if name not in CONTENDERS]
     if unknown:
-        raise InputError(f"no method {', '.join(unknown)}; there are: {', '.join(METHODS)}")
+        raise InputError(f"no method {', '.join(unknown)}; there are: {', '.join(CONTENDERS)}")
 
 
 def _key(case: Case, seed: int, method: str) -> str:
@@ -263,7 +263,7 @@ def _cell(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a limit was reached is in the table
-            found = METHODS[name].run(problem, seed, session.experiment.budget.get(session.size))
+            found = CONTENDERS[name].run(problem, seed, session.experiment.budget.get(session.size))
             row["seconds"] = float(found.facts.get("seconds", time.perf_counter() - begin))
             _stop_if_interrupted(found)
             for measure in session.experiment.measures:
@@ -309,7 +309,7 @@ def _warm_up(experiment: Experiment, names: Mapping[str, None], watch: Watch | N
         with warnings.catch_warnings(), suppress(*FAILURES):
             warnings.simplefilter("ignore")
             for problem in problems:
-                METHODS[name].run(problem, 0, WARM_UP)
+                CONTENDERS[name].run(problem, 0, WARM_UP)
 
 
 class _Manifest:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from partwise import datasets
 from partwise.lab import figures
-from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Result, Size
+from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.values import mean, quotient, told
 
 DOCUMENT = "Bhattacharyya, Goyal, Kannan, Pani (2016), Non-negative matrix factorization under heavy noise"
@@ -27,11 +27,11 @@ COLUMNS = tuple(
 TABLE2: dict[str, tuple[float, ...]] = {
     "tsvdnmf": (0.759, 0.659, 0.402, 0.757, 0.478, 0.114, 0.094, 0.587, 0.654, 0.017, 0.51, 0.605),
     "gillis-lp": (0.725, 0.577, 0.27, 0.554, 0.334, 0.006, 0.056, 0.488, 0.603, -0.017, 0.364, 0.443),
-    "pw-spa": (0.761, 0.568, 0.249, 0.619, 0.424, 0.054, 0.054, 0.529, 0.619, -0.014, 0.423, 0.497),
-    "spa": (0.764, 0.566, 0.246, 0.618, 0.437, 0.074, 0.056, 0.527, 0.616, -0.012, 0.416, 0.493),
-    "er-spa": (0.765, 0.57, 0.252, 0.619, 0.433, 0.065, 0.056, 0.528, 0.618, -0.009, 0.419, 0.493),
+    "pw-spa-features": (0.761, 0.568, 0.249, 0.619, 0.424, 0.054, 0.054, 0.529, 0.619, -0.014, 0.423, 0.497),
+    "spa-features": (0.764, 0.566, 0.246, 0.618, 0.437, 0.074, 0.056, 0.527, 0.616, -0.012, 0.416, 0.493),
+    "er-spa-features": (0.765, 0.57, 0.252, 0.619, 0.433, 0.065, 0.056, 0.528, 0.618, -0.009, 0.419, 0.493),
 }
-BASELINES = ("spa", "er-spa", "pw-spa", "gillis-lp")
+BASELINES = ("spa-features", "er-spa-features", "pw-spa-features", "gillis-lp")
 TABLE2_TOLERANCE = 0.03  # about the standard deviation of a mean of ten data sets
 SYNTHETIC = {"n_samples": 100, "n_features": 100, "n_components": 10}
 TINY = {"n_samples": 40, "n_features": 30, "n_components": 3}
@@ -72,7 +72,7 @@ def _table2_cases(size: Size) -> Sequence[Case]:
 def _gain(column: str, ours: str = "tsvdnmf") -> Any:
     """Mean over the columns of the relative gain over the mean of the baselines that were run."""
 
-    def value(result: Result) -> float:
+    def value(result: Reproduction) -> float:
         gains = []
         for name in NAMES:
             others = [result.table.mean(column, case=name, method=method) for method in BASELINES]
@@ -85,7 +85,7 @@ def _gain(column: str, ours: str = "tsvdnmf") -> Any:
     return value
 
 
-def _best_elsewhere(result: Result) -> float:
+def _best_elsewhere(result: Reproduction) -> float:
     """Number of columns, other than the first, in which TSVDNMF is ahead of all baselines."""
     ahead = 0
     for name in NAMES[1:]:
@@ -98,10 +98,10 @@ def _best_elsewhere(result: Result) -> float:
     return float(ahead)
 
 
-def _better_lp(name: str) -> Callable[[Result], str]:
-    def why(result: Result) -> str:
-        lp, spa = (result.table.mean("score", case=name, method=method) for method in ("gillis-lp", "spa"))
-        theirs = PUBLISHED2["gillis-lp"][name], PUBLISHED2["spa"][name]
+def _better_lp(name: str) -> Callable[[Reproduction], str]:
+    def why(result: Reproduction) -> str:
+        lp, spa = (result.table.mean("score", case=name, method=method) for method in ("gillis-lp", "spa-features"))
+        theirs = PUBLISHED2["gillis-lp"][name], PUBLISHED2["spa-features"][name]
         return (
             "The linear program is told a level of noise, which the paper does not give; ours is estimated from the "
             f"data. The LP and SPA on the same data: {lp:.3f} and {told(spa, '.3f')}; in the paper "
@@ -124,11 +124,11 @@ TABLE2_EXPERIMENT = Experiment(
         "tsvdnmf",
         "tsvdnmf-refined",
         "tsvdnmf-literal",
-        "spa",
-        "er-spa",
-        "pw-spa",
+        "spa-features",
+        "er-spa-features",
+        "pw-spa-features",
         "gillis-lp",
-        "xray",
+        "xray-features",
         "kmeans",
         "tsvd",
         "true-components",
@@ -211,9 +211,9 @@ LEAVE_ONE_OUT = Experiment(
         "tsvdnmf",
         "tsvdnmf-refined",
         "tsvdnmf-literal",
-        "spa",
-        "er-spa",
-        "pw-spa",
+        "spa-features",
+        "er-spa-features",
+        "pw-spa-features",
         "gillis-lp",
         "true-components",
     ),
@@ -256,21 +256,21 @@ TABLE3: dict[str, dict[str, tuple[float, float]]] = {
         "tdt2": (0.708, 0.635),
         "yale": (0.784, 0.77),
     },
-    "spa": {
+    "spa-features": {
         "reuters10": (0.211, 0.314),
         "reuters48": (0.297, 0.195),
         "newsgroups": (0.271, 0.258),
         "tdt2": (0.478, 0.41),
         "yale": (0.523, 0.467),
     },
-    "er-spa": {
+    "er-spa-features": {
         "reuters10": (0.316, 0.348),
         "reuters48": (0.359, 0.241),
         "newsgroups": (0.282, 0.26),
         "tdt2": (0.534, 0.454),
         "yale": (0.74, 0.667),
     },
-    "pw-spa": {
+    "pw-spa-features": {
         "reuters10": (0.369, 0.382),
         "reuters48": (0.363, 0.24),
         "newsgroups": (0.191, 0.186),
@@ -354,7 +354,7 @@ def _others(name: str) -> list[str]:
     return [prepared for prepared in OTHERS if name in SLOPES or prepared != "logarithmic tf-idf"]
 
 
-EVIDENCE = (*TABLE3, "spa-refit", "er-spa-refit", "pw-spa-refit")
+EVIDENCE = (*TABLE3, "spa-features-refit", "er-spa-features-refit", "pw-spa-features-refit")
 
 
 def _otherwise(name: str, prepared: str) -> Case:
@@ -363,10 +363,10 @@ def _otherwise(name: str, prepared: str) -> Case:
 
 def _prepared(
     name: str, column: str, method: str, published: float, other: tuple[str, str] = ("", "")
-) -> Callable[[Result], str]:
+) -> Callable[[Reproduction], str]:
     """What other preparations of the data give, and another reading of the method: the paper's files are not public."""
 
-    def why(result: Result) -> str:
+    def why(result: Reproduction) -> str:
         ours = result.table.mean(column, case=name, method=method)
         others = {what: result.table.mean(column, case=f"{name}, {what}", method=method) for what in OTHERS}
         known = {what: value for what, value in others.items() if np.isfinite(value)}
@@ -386,17 +386,20 @@ def _prepared(
     return why
 
 
-def _ahead(result: Result) -> float:
+def _ahead(result: Reproduction) -> float:
     """The least relative gain in NMI over the best separable method, as per cent, averaged over the texts."""
     gains = []
     for case in (name for name in result.table.distinct("case") if name in CLASSES and name != "yale"):
-        others = [result.table.mean("nmi", case=case, method=method) for method in ("spa", "er-spa", "pw-spa")]
+        others = [
+            result.table.mean("nmi", case=case, method=method)
+            for method in ("spa-features", "er-spa-features", "pw-spa-features")
+        ]
         # unknown if one of them is: it may be the best
         gains.append(quotient(result.table.mean("nmi", case=case, method="tsvdnmf"), float(np.max(others))) - 1.0)
     return 100.0 * float(np.mean(gains)) if gains else float("nan")
 
 
-def _stronger(result: Result) -> str:
+def _stronger(result: Reproduction) -> str:
     """How good the separable methods are here and in the paper; what the gain is over the paper's own."""
     found, gains = [], []
     for case in (name for name in result.table.distinct("case") if name in CLASSES and name != "yale"):
@@ -421,20 +424,24 @@ TABLE1_EXPERIMENT = Experiment(
     "nearly pure if one has at least 0.95. Texts and faces have been prepared anew, because the paper's "
     "files are not public: its numbers depend on that.",
     cases=_class_cases,
-    methods=("pw-spa-refit", "pw-spa", "tsvdnmf"),
+    methods=("pw-spa-features-refit", "pw-spa-features", "tsvdnmf"),
     measures=("pure", "dominant"),
     seeds={"quick": 1, "full": 1},
     claims=tuple(
         Claim(
             f"{name}: {what}",
-            mean(column, case=name, method="pw-spa-refit"),
+            mean(column, case=name, method="pw-spa-features-refit"),
             TABLE1[name][i],
             "equal",
             tolerance,
             where="Table 1",
             style=".2f",
             why=_prepared(
-                name, column, "pw-spa-refit", TABLE1[name][i], ("pw-spa", "the anchors' own values as weights")
+                name,
+                column,
+                "pw-spa-features-refit",
+                TABLE1[name][i],
+                ("pw-spa-features", "the anchors' own values as weights"),
             ),
         )
         for name in CLASSES
@@ -445,7 +452,7 @@ TABLE1_EXPERIMENT = Experiment(
     figures=(
         Figure(
             "Records with a dominant weight",
-            figures.bars("dominant", {"pw-spa-refit": {name: pair[0] for name, pair in TABLE1.items()}}),
+            figures.bars("dominant", {"pw-spa-features-refit": {name: pair[0] for name, pair in TABLE1.items()}}),
         ),
     ),
 )
@@ -463,13 +470,13 @@ TABLE3_EXPERIMENT = Experiment(
     methods=(
         "tsvdnmf",
         "tsvdnmf-literal",
-        "spa",
-        "er-spa",
-        "pw-spa",
-        "spa-refit",
-        "er-spa-refit",
-        "pw-spa-refit",
-        "xray",
+        "spa-features",
+        "er-spa-features",
+        "pw-spa-features",
+        "spa-features-refit",
+        "er-spa-features-refit",
+        "pw-spa-features-refit",
+        "xray-features",
         "kmeans",
         "tsvd",
     ),

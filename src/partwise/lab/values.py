@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from partwise.lab.experiment import Result
+from partwise.lab.experiment import Reproduction
 
-Value = Callable[[Result], float]
+Value = Callable[[Reproduction], float]
 NOTHING = float("nan")
 
 
@@ -42,7 +42,7 @@ def told(value: float, style: str) -> str:
 def straightness(case: str, method: str, factor: float) -> Value:
     """Squared correlation of log(error) with the iteration, until the error is within a factor of its least."""
 
-    def value(result: Result) -> float:
+    def value(result: Reproduction) -> float:
         rows = result.curves.where(case=case, method=method, seed=0)
         error, step = rows.values("error"), rows.values("n_iter")
         falling = error > factor * np.min(error) if len(error) else np.zeros(0, bool)
@@ -56,7 +56,7 @@ def straightness(case: str, method: str, factor: float) -> Value:
 def exponent(x: str, y: str, **equal: Any) -> Value:
     """Slope of log(y) against log(x): y is proportional to this power of x."""
 
-    def value(result: Result) -> float:
+    def value(result: Reproduction) -> float:
         rows = result.table.where(**equal)
         places = np.array(rows.distinct(x), float)
         means = np.array([rows.mean(y, **{x: place}) for place in rows.distinct(x)])

@@ -1,4 +1,4 @@
-"""A small table: rows as dictionaries, picked by the values of columns, written as CSV and, where possible, parquet."""
+"""Measurements: rows as dictionaries, picked by the values of columns, written as CSV and, where possible, parquet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from partwise.io.atomic import write_atomically
 Row = Mapping[str, Any]
 
 
-class Table(Sequence[Row]):
+class Measurements(Sequence[Row]):
     """Rows in the order in which they were measured.
 
     Parameters
@@ -26,7 +26,8 @@ class Table(Sequence[Row]):
 
     Examples
     --------
-    >>> table = Table([{"method": "a", "error": 1.0}, {"method": "b", "error": 3.0}, {"method": "b", "error": 5.0}])
+    >>> rows = [{"method": "a", "error": 1.0}, {"method": "b", "error": 3.0}, {"method": "b", "error": 5.0}]
+    >>> table = Measurements(rows)
     >>> table.mean("error", method="b"), table.distinct("method")
     (4.0, ['a', 'b'])
     """
@@ -48,10 +49,10 @@ class Table(Sequence[Row]):
         """Names of all columns, in the order of their first appearance."""
         return list(dict.fromkeys(name for row in self.rows for name in row))
 
-    def where(self, **equal: Any) -> Table:
+    def where(self, **equal: Any) -> Measurements:
         """The rows whose columns have these values; a tuple gives several to choose from."""
         wanted = {name: value if isinstance(value, tuple) else (value,) for name, value in equal.items()}
-        return Table(row for row in self.rows if all(row.get(name) in values for name, values in wanted.items()))
+        return Measurements(row for row in self.rows if all(row.get(name) in values for name, values in wanted.items()))
 
     def distinct(self, column: str) -> list[Any]:
         """The values of a column, each once."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from partwise.lab.experiment import Found, Method, Problem
+from partwise.lab.experiment import Contender, Found, Problem
 
 Runner = Callable[[Problem, int, float | None], Found]
 DOCUMENT_LENGTH = 1000  # words that online LDA is told a document has: about the length of a paper
@@ -54,7 +54,7 @@ def fitted(
     Returns
     -------
     callable
-        For a :class:`Method`.
+        For a :class:`Contender`.
     """
 
     def run(problem: Problem, seed: int, budget: float | None) -> Found:
@@ -250,150 +250,152 @@ OWN = "weights are the anchors' own values, as in the paper"
 REFIT = "weights by non-negative least squares"
 CONSERVATIVE: dict[str, Any] = {"w": 1e-5, "max_passes": 10}
 
-_METHODS: tuple[Method, ...] = (
-    Method("and", "AND as it comes: adaptive thresholds, cold start at near-pure samples", fitted("AND")),
-    Method("and-same-start", "AND with adaptive thresholds, from the common start", fitted("AND", start=True)),
-    Method(
+_CONTENDERS: tuple[Contender, ...] = (
+    Contender("and", "AND as it comes: adaptive thresholds, cold start at near-pure samples", fitted("AND")),
+    Contender("and-same-start", "AND with adaptive thresholds, from the common start", fitted("AND", start=True)),
+    Contender(
         "and-published",
         "the paper's AND: thresholds 0.1/1.1^j, 50 steps a stage, no noise floor, common start; our compiled code",
         fitted("AND", start=True, **PUBLISHED_AND),
     ),
-    Method(
+    Contender(
         "and-published-100",
         "the same with 100 steps a stage, the paper's choice under noise, 150 stages",
         fitted("AND", start=True, **(PUBLISHED_AND | {"steps": 100, "max_iter": 150})),
     ),
-    Method(
+    Contender(
         "and-constant-0.0001",
         "the paper's AND with the constant threshold 0.0001",
         fitted("AND", start=True, **(PUBLISHED_AND | {"thresholds": 1e-4})),
     ),
-    Method(
+    Contender(
         "and-constant-0.1",
         "the paper's AND with the constant threshold 0.1",
         fitted("AND", start=True, **(PUBLISHED_AND | {"thresholds": 0.1})),
     ),
-    Method(
+    Contender(
         "and-nonnegative",
         "AND, cold start, finished by HALS: components have no negative entries",
         fitted("AND", clip=True, nonnegative=True),
     ),
-    Method("anls", "ANLS by exact block pivoting, common start", fitted("ANLS", start=True, clip=True, **LIMIT)),
-    Method("mu", "multiplicative updates, compiled, common start", fitted("MU", start=True, clip=True, **LIMIT)),
-    Method("hals", "accelerated HALS, compiled, common start", fitted("HALS", start=True, clip=True, **LIMIT)),
-    Method(
+    Contender("anls", "ANLS by exact block pivoting, common start", fitted("ANLS", start=True, clip=True, **LIMIT)),
+    Contender("mu", "multiplicative updates, compiled, common start", fitted("MU", start=True, clip=True, **LIMIT)),
+    Contender("hals", "accelerated HALS, compiled, common start", fitted("HALS", start=True, clip=True, **LIMIT)),
+    Contender(
         "hals-plain",
         "HALS as it was in the paper's time: one sweep a pass, no extrapolation; compiled, common start",
         fitted("HALS", start=True, clip=True, sweeps=1, extrapolate=False, **LIMIT),
     ),
-    Method("anls-signed", "ANLS whose components may be negative, common start", signed_anls),
-    Method(
+    Contender("anls-signed", "ANLS whose components may be negative, common start", signed_anls),
+    Contender(
         "online-lda",
         f"scikit-learn's online LDA, documents of {DOCUMENT_LENGTH} words, batches of {LDA_BATCH}, common start",
         online_lda,
     ),
-    Method("anls-cold", "ANLS from near-pure samples", fitted("ANLS", clip=True, max_iter=500)),
-    Method("mu-cold", "multiplicative updates from nndsvda", fitted("MU", clip=True, init="nndsvda", max_iter=2000)),
-    Method("hals-cold", "HALS from near-pure samples", fitted("HALS", clip=True, max_iter=1000)),
-    Method(
+    Contender("anls-cold", "ANLS from near-pure samples", fitted("ANLS", clip=True, max_iter=500)),
+    Contender("mu-cold", "multiplicative updates from nndsvda", fitted("MU", clip=True, init="nndsvda", max_iter=2000)),
+    Contender("hals-cold", "HALS from near-pure samples", fitted("HALS", clip=True, max_iter=1000)),
+    Contender(
         "hals-random",
         "HALS from a random start, 200 iterations",
         fitted("HALS", clip=True, init="random", max_iter=200, tol=0.0),
     ),
-    Method(
+    Contender(
         "sklearn-nmf",
         "scikit-learn's NMF: coordinate descent, nndsvda, at most 1000 iterations, tol 1e-6",
         partial(sklearn_nmf, init="nndsvda", max_iter=1000, tol=1e-6),
     ),
-    Method(
+    Contender(
         "sklearn-minibatch",
         "scikit-learn's MiniBatchNMF, random start, 10 passes, batches of 1024",
         partial(sklearn_nmf, solver="MiniBatchNMF", init="random", max_iter=10, batch_size=1024),
     ),
-    Method("spa", f"SPA on features (anchor words); {OWN}", fitted("SPA", anchored=True, **SEPARABLE)),
-    Method("pw-spa", f"PW-SPA on features; {OWN}", fitted("PreconditionedSPA", anchored=True, **SEPARABLE)),
-    Method("er-spa", f"ER-SPA on features; {OWN}", fitted("EllipsoidalSPA", anchored=True, **SEPARABLE)),
-    Method("xray", f"XRAY on features; {OWN}; data >= 0", fitted("XRAY", clip=True, anchored=True, **SEPARABLE)),
-    Method(
+    Contender("spa-features", f"SPA on features (anchor words); {OWN}", fitted("SPA", anchored=True, **SEPARABLE)),
+    Contender("pw-spa-features", f"PW-SPA on features; {OWN}", fitted("PreconditionedSPA", anchored=True, **SEPARABLE)),
+    Contender("er-spa-features", f"ER-SPA on features; {OWN}", fitted("EllipsoidalSPA", anchored=True, **SEPARABLE)),
+    Contender(
+        "xray-features", f"XRAY on features; {OWN}; data >= 0", fitted("XRAY", clip=True, anchored=True, **SEPARABLE)
+    ),
+    Contender(
         "gillis-lp", f"Gillis & Luce's LP, rho = 1, HiGHS; {OWN}", fitted("SeparableLP", anchored=True, **SEPARABLE)
     ),
-    Method("spa-refit", f"SPA on features; {REFIT}", fitted("SPA", **SEPARABLE)),
-    Method("pw-spa-refit", f"PW-SPA on features; {REFIT}", fitted("PreconditionedSPA", **SEPARABLE)),
-    Method("er-spa-refit", f"ER-SPA on features; {REFIT}", fitted("EllipsoidalSPA", **SEPARABLE)),
-    Method("spa-samples", "SPA on samples (pure records)", fitted("SPA")),
-    Method("pw-spa-samples", "PW-SPA on samples", fitted("PreconditionedSPA")),
-    Method("xray-samples", "XRAY on samples, negative entries set to 0", fitted("XRAY", clip=True)),
-    Method("hull", "corners of the convex hull of the samples (Arora et al. 2012)", fitted("ConvexHull", clip=True)),
-    Method("tsvdnmf", "TSVDNMF with our defaults", fitted("TSVDNMF", weights=True)),
-    Method("tsvdnmf-refined", "TSVDNMF, refined by empirical Bayes", fitted("TSVDNMF", weights=True, refine=True)),
-    Method("tsvdnmf-literal", "TSVDNMF with the paper's constants", fitted("TSVDNMF", weights=True, literal=True)),
-    Method("tsvd", "TSVD (Bansal et al. 2014)", fitted("TSVD", weights=True)),
-    Method("kmeans", "k-means, ten starts", fitted("KMeans", weights=True, labels=True)),
-    Method(
+    Contender("spa-features-refit", f"SPA on features; {REFIT}", fitted("SPA", **SEPARABLE)),
+    Contender("pw-spa-features-refit", f"PW-SPA on features; {REFIT}", fitted("PreconditionedSPA", **SEPARABLE)),
+    Contender("er-spa-features-refit", f"ER-SPA on features; {REFIT}", fitted("EllipsoidalSPA", **SEPARABLE)),
+    Contender("spa-samples", "SPA on samples (pure records)", fitted("SPA")),
+    Contender("pw-spa-samples", "PW-SPA on samples", fitted("PreconditionedSPA")),
+    Contender("xray-samples", "XRAY on samples, negative entries set to 0", fitted("XRAY", clip=True)),
+    Contender("hull", "corners of the convex hull of the samples (Arora et al. 2012)", fitted("ConvexHull", clip=True)),
+    Contender("tsvdnmf", "TSVDNMF with our defaults", fitted("TSVDNMF", weights=True)),
+    Contender("tsvdnmf-refined", "TSVDNMF, refined by empirical Bayes", fitted("TSVDNMF", weights=True, refine=True)),
+    Contender("tsvdnmf-literal", "TSVDNMF with the paper's constants", fitted("TSVDNMF", weights=True, literal=True)),
+    Contender("tsvd", "TSVD (Bansal et al. 2014)", fitted("TSVD", weights=True)),
+    Contender("kmeans", "k-means, ten starts", fitted("KMeans", weights=True, labels=True)),
+    Contender(
         "purification", "Purification with our defaults, finished by exact steps", fitted("Purification", start=True)
     ),
-    Method("purification-cold", "Purification from pure records", fitted("Purification")),
-    Method(
+    Contender("purification-cold", "Purification from pure records", fitted("Purification")),
+    Contender(
         "purification-published",
         "the paper's Purification: ReLU, inverse of least infinity norm, no finish",
         fitted("Purification", **PUBLISHED_PURIFICATION),
     ),
-    Method(
+    Contender(
         "purification-fresh",
         "the same with new samples in every iteration",
         fitted("Purification", fresh=True, **PUBLISHED_PURIFICATION),
     ),
-    Method(
+    Contender(
         "purification-slow",
         "the same with the step η = 0.1 in place of 0.5, which shows the rate",
         fitted("Purification", step=0.1, **PUBLISHED_PURIFICATION),
     ),
-    Method(
+    Contender(
         "purification-pinv",
         "the same with the Moore-Penrose inverse",
         fitted("Purification", inverse="pinv", **PUBLISHED_PURIFICATION),
     ),
-    Method(
+    Contender(
         "purification-no-relu",
         "the same without the ReLU",
         fitted("Purification", relu=False, **PUBLISHED_PURIFICATION),
     ),
-    Method("true-components", "the true components: no method can be asked for more", true_components),
-    Method("true-weights", "least squares on the true weights, which no method knows", true_weights),
-    Method(
+    Contender("true-components", "the true components: no method can be asked for more", true_components),
+    Contender("true-weights", "least squares on the true weights, which no method knows", true_weights),
+    Contender(
         "conservative",
         "conservative learning, w = 1e-5, ten passes",
         fitted("ConservativeNMF", codes=True, **CONSERVATIVE),
     ),
-    Method(
+    Contender(
         "conservative-averaged",
         "conservative learning, w = 0.01, relaxed over time, ten passes",
         fitted("ConservativeNMF", w=1e-2, relaxation=(1.0, 5000.0), max_passes=10),
     ),
-    Method(
+    Contender(
         "conservative-unit", "the same with w = 1, ten passes", fitted("ConservativeNMF", **(CONSERVATIVE | {"w": 1.0}))
     ),
     *(
-        Method(
+        Contender(
             f"conservative-w{w:g}",
             f"the document's rule, w = {w:g}, at most 300 passes",
             fitted("ConservativeNMF", w=w, max_passes=300),
         )
         for w in (1.0, 0.01, 100.0)
     ),
-    Method(
+    Contender(
         "conservative-cg",
         "w = 0.3 and five conjugate gradient steps a sample instead of one",
         fitted("ConservativeNMF", w=0.3, cg_steps=5, max_passes=130),
     ),
-    Method("anchor-topics", "anchor words, RecoverL2, our defaults", fitted("AnchorTopics")),
-    Method(
+    Contender("anchor-topics", "anchor words, RecoverL2, our defaults", fitted("AnchorTopics")),
+    Contender(
         "anchor-topics-published",
         "anchor words as published: every document alike, random projection, RecoverL2, no refinement",
         fitted("AnchorTopics", refine=0, projection="random", weighting="equal"),
     ),
-    Method("hull-any", "the same, not told how many corners there are", any_hull),
-    Method("mu-random", "Lee & Seung's multiplicative updates, random start, 500 iterations", mu_random),
-    Method("pca", "principal components, which may be negative", pca),
+    Contender("hull-any", "the same, not told how many corners there are", any_hull),
+    Contender("mu-random", "Lee & Seung's multiplicative updates, random start, 500 iterations", mu_random),
+    Contender("pca", "principal components, which may be negative", pca),
 )
-METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
+CONTENDERS: dict[str, Contender] = {one.name: one for one in _CONTENDERS}
