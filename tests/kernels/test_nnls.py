@@ -139,8 +139,16 @@ def test_finish_never_uses_null_components() -> None:
 
 def test_finish_of_right_hand_sides_that_ask_for_nothing() -> None:
     G, B, _, _ = problem(5, 3)
+    # every gradient is positive at zero, so each weight ends at its bound
     np.testing.assert_array_equal(finished(G, -np.abs(B), np.ones_like(B)), 0.0)
-    np.testing.assert_array_equal(finished(G, np.zeros_like(B), np.ones_like(B)), 0.0)
+    # every gradient is zero at zero, so what is left is the error of one solve from w = 1: w + d with G d = -G w. By
+    # Cholesky d is exact for a matrix off by |dG| <= k (3 k + 1) u |G| (Higham 2002, theorem 10.4), and the gradient
+    # given is off by k u |G| |w|; both reach the weights times |G^-1|, and w + d rounds once more
+    k, u = len(G), 2.0**-53
+    bound = (k * (3 * k + 2) * np.linalg.cond(G) + 1) * u * np.sqrt(k)
+    W = finished(G, np.zeros_like(B), np.ones_like(B))
+    assert (W >= 0.0).all()
+    assert np.linalg.norm(W, axis=1).max() <= bound < 1e-12
 
 
 def test_finish_corrects_from_the_gradient_it_is_given() -> None:

@@ -25,6 +25,7 @@ from partwise.sources.protocol import Block
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.int64]
 
+EPS = 2.0**-52
 ROUNDS = 200
 STEPS = 100
 ADDED = 5  # times the dimension: points outside that join in one round
@@ -51,7 +52,7 @@ class Ellipsoid:
         Their weights u in the dual, which add up to one: ``L`` is ``(sum u y y')^-1`` up to a factor.
     gap : float
         ``max_i y_i' (sum u y y')^-1 y_i / k - 1`` over all points; the logarithm of ``det L`` is within
-        ``k log(1 + gap)`` of the largest possible.
+        ``k log(1 + gap)`` of the largest possible.  Never below its own rounding, ``k 2^-52``.
     """
 
     L: Array
@@ -168,7 +169,9 @@ def _solution(source: RowSource, T: Array, rows: Index, goal: float, count: int)
     Z = _points(source, rows, T)
     u, factor = _weights(Z, goal)
     far = _farthest(source, T @ factor / np.sqrt(T.shape[1]), count)
-    return _Solution(rows, Z, u, factor, max(float(far[0, 0]) - 1.0, 0.0)), far
+    # the largest of sums of k squares is known to k roundings, and so is the gap
+    gap = max(float(far[0, 0]) - 1.0, T.shape[1] * EPS)
+    return _Solution(rows, Z, u, factor, gap), far
 
 
 def _weights(Z: Array, tol: float) -> tuple[Array, Array]:
