@@ -268,17 +268,37 @@ def test_h5ad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path.write_bytes(path.read_bytes()[:2000])
     with pytest.raises(pw.exceptions.ReaderError, match=r"a.h5ad: not a readable .h5ad file \("):
         pw.read(path)
-    # the HDF5 library can loop on a damaged file
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Put a module of the given text in the place of anndata."""
+    library = tmp_path / "library"
+    library.mkdir()
+    monkeypatch.syspath_prepend(library)
+    monkeypatch.delitem(sys.modules, "anndata", raising=False)
+    return (library / "anndata.py").write_text
+
+
+def test_h5ad_has_a_limit_of_time_for_the_file_and_none_for_imports(tmp_path: Path, stand_in, monkeypatch):
+    path = tmp_path / "a.h5ad"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n")
+    # the HDF5 library can loop on a damaged file; imports that take longer than the limit come to their end first
+    imported = tmp_path / "imported"
+    stand_in(f"import pathlib, time\npathlib.Path({str(imported)!r}).touch()\ndef read_h5ad(path): time.sleep(600)\n")
     monkeypatch.setattr("partwise.io.h5ad.LEAST_SECONDS", 0.01)
     with pytest.raises(pw.exceptions.ReaderError, match="nothing after 0 s"):
         pw.read(path)
+    assert imported.exists()
+    stand_in("raise ImportError('of another numpy')")
+    with pytest.raises(MissingDependencyError, match=r"a.h5ad: .* does not start \(ImportError: of another numpy\)"):
+        pw.read(path)
 
 
-def test_h5ad_imports_nothing_from_the_folder_of_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    library, data = tmp_path / "library", tmp_path / "data"
-    library.mkdir()
+def test_h5ad_imports_nothing_from_the_folder_of_the_data(tmp_path: Path, stand_in, monkeypatch: pytest.MonkeyPatch):
+    data = tmp_path / "data"
     data.mkdir()
-    (library / "anndata.py").write_text(
+    stand_in(
         "import numpy as np, types\n"
         "def read_h5ad(path):\n"
         "    return types.SimpleNamespace(X=np.eye(2), obs_names=['a', 'b'], var_names=['c', 'd'])\n"
@@ -286,8 +306,6 @@ def test_h5ad_imports_nothing_from_the_folder_of_the_data(tmp_path: Path, monkey
     for name in ("anndata", "random", "partwise"):
         (data / f"{name}.py").write_text("raise ImportError('not this one')\n")
     (data / "a.h5ad").write_bytes(b"\x89HDF\r\n\x1a\n")
-    monkeypatch.syspath_prepend(library)
-    monkeypatch.delitem(sys.modules, "anndata", raising=False)
     monkeypatch.chdir(data)
     table = pw.read("a.h5ad")
     np.testing.assert_array_equal(values(table), np.eye(2))

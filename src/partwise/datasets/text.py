@@ -144,7 +144,7 @@ def _opened(path: Path) -> IO[str]:
 
 def _read_matrix_market(path: Path, transpose: bool) -> csr_array:
     try:
-        table = mmread(path)
+        table = mmread(path, spmatrix=False)
     except (ValueError, OverflowError) as error:
         raise InputError(f"{path} is no MatrixMarket file of numbers ({error})") from error
     counts = csr_array(table.T if transpose else table)

@@ -23,7 +23,7 @@ from partwise.io.names import unique_names
 from partwise.io.table import Table
 from partwise.sources.blocks import is_sparse
 
-LEAST_SECONDS, LEAST_SPEED = 20.0, 2e6  # a child starts in seconds; bytes a second that any disk gives
+LEAST_SECONDS, LEAST_SPEED = 20.0, 2e6  # for the smallest file; bytes a second that any disk gives
 LEAST_MEMORY, LARGEST_GROWTH = 4 << 30, 100  # address space, and how much compressed numbers may grow
 PARTS = ("data", "indices", "indptr")
 
@@ -58,28 +58,35 @@ def read_h5ad(path: Path, *, duplicates: str = "error") -> Table:
 
 
 def _convert(path: Path, folder: Path) -> None:
-    """Run the child, with a limit of time; whatever ends it, the error is ours."""
+    """Run the child, with a limit of time from when it opens the file; whatever ends it, the error is ours."""
     seconds = LEAST_SECONDS + path.stat().st_size / LEAST_SPEED
     # it imports what this process would: not what lies in the working folder, beside somebody's data
     command = [sys.executable, "-P", "-m", "partwise.io.h5ad", str(path.resolve()), str(folder)]
     places = os.pathsep.join(place or os.getcwd() for place in sys.path)
-    try:
-        child = subprocess.run(
+    with (
+        (folder / "errors.txt").open("w+", encoding="utf-8", errors="replace") as errors,
+        subprocess.Popen(
             command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            check=False,
             stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
             env=os.environ | {"PYTHONPATH": places},
-        )
-    except subprocess.TimeoutExpired as error:
-        raise fail(path, f"not a readable .h5ad file (nothing after {seconds:.0f} s)") from error
-    if child.returncode == 0:
-        return
-    last = child.stderr.strip().splitlines()[-1:] or [f"the HDF5 library ended with code {child.returncode}"]
-    raise fail(path, f"not a readable .h5ad file ({last[0][:200]})")
+        ) as child,
+    ):
+        assert child.stdout is not None
+        opened = child.stdout.readline() != b""  # imports can take long and say nothing about the file
+        try:
+            child.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            raise fail(path, f"not a readable .h5ad file (nothing after {seconds:.0f} s)") from error
+        finally:
+            child.kill()
+        errors.seek(0)
+        last = errors.read().strip().splitlines()[-1:] or [f"the HDF5 library ended with code {child.returncode}"]
+    if not opened:
+        raise MissingDependencyError(f"{path}: reading .h5ad needs anndata, which does not start ({last[0][:200]})")
+    if child.returncode != 0:
+        raise fail(path, f"not a readable .h5ad file ({last[0][:200]})")
 
 
 def main(path: str, folder: str) -> None:
@@ -88,6 +95,7 @@ def main(path: str, folder: str) -> None:
 
     import anndata
 
+    print("opening", flush=True)
     _limit_memory(Path(path).stat().st_size)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

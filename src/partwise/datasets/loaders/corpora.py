@@ -36,7 +36,7 @@ def load_tdt2(*, weighting: str = "counts", drop_empty: bool = False, data_home:
     >>> load_tdt2().X.shape  # doctest: +SKIP
     (9394, 36771)
     """
-    table = loadmat(locate("load_tdt2", "tdt2", "TDT2.mat", data_home))["fea"].tocsc()
+    table = loadmat(locate("load_tdt2", "tdt2", "TDT2.mat", data_home), spmatrix=False)["fea"].tocsc()
     # the last two columns are no terms but the class and the date, MMDD
     labels = table[:, -2].toarray().ravel().astype(int)
     counts = csr_array(table[:, :-2]).astype(np.int32)
@@ -102,7 +102,7 @@ def load_bbc(*, weighting: str = "counts", data_home: DataHome = None) -> Datase
     (2225, 9635)
     """
     paths = {end: locate("load_bbc", "bbc", f"bbc.{end}", data_home) for end in ("mtx", "terms", "classes", "docs")}
-    counts = csr_array(mmread(paths["mtx"]).T).astype(np.int32)
+    counts = csr_array(mmread(paths["mtx"], spmatrix=False).T).astype(np.int32)
     lines = paths["classes"].read_text(encoding="utf-8").splitlines()
     names = next(line for line in lines if line.startswith("%Clusters")).split()[-1].split(",")
     labels = np.array([names[int(line.split()[1])] for line in lines if not line.startswith("%")])
