@@ -527,7 +527,7 @@ DERIVATIONS: dict[str, Callable[[Any], Any]] = {"same-format": doubled_and_cut, 
 def derived(source: RowSource, derivation: str) -> tuple[RowSource, np.ndarray]:
     fn = DERIVATIONS[derivation]
     expected = blocks.to_dense(fn(DATA))
-    return source.derive(fn, expected.shape[1]), expected
+    return source.derive(fn, n_features=expected.shape[1]), expected
 
 
 @pytest.mark.parametrize("derivation", DERIVATIONS)
@@ -562,18 +562,18 @@ def test_derived_rows_have_all_the_verbs(case: Case, reference: MemorySource) ->
     np.testing.assert_allclose(rows.project(Q).take(NUMBERS), X @ Q, rtol=1e-12)
     in_order = np.concatenate([blocks.to_dense(batch) for batch in rows.batches(8)])
     np.testing.assert_array_equal(in_order, X)
-    again = rows.derive(times_three, X.shape[1])
+    again = rows.derive(times_three)
     np.testing.assert_array_equal(blocks.to_dense(again.take(NUMBERS)), 3.0 * X)
 
 
 def test_derive_nothing(case: Case) -> None:
-    rows = case.source.derive(no_columns, 0)
+    rows = case.source.derive(no_columns, n_features=0)
     assert (rows.shape, rows.take([5, 2]).shape) == ((ROWS, 0), (2, 0))
     assert rows.reduce(gram).shape == (0, 0)
 
 
 def test_derived_single_precision_stays(case: Case, tmp_path: Path) -> None:
-    rows = build(case.kind, DATA.astype(np.float32), tmp_path).source.derive(cut_at_half, FEATURES)
+    rows = build(case.kind, DATA.astype(np.float32), tmp_path).source.derive(cut_at_half)
     assert rows.dtype == rows.take([0]).dtype == np.float32
     np.testing.assert_allclose(blocks.to_dense(rows.take(NUMBERS)), np.where(DATA > 0.5, DATA - 0.25, 0), rtol=1e-5)
 
@@ -586,11 +586,89 @@ def test_derived_rows_of_memory_are_made_once_and_of_disk_in_every_pass(tmp_path
         return block
 
     for kind, passes in (("memory-dense", 1), ("memory-csr", 1), ("npy-path", 2)):
-        rows = build(kind, DATA, tmp_path).source.derive(counted, FEATURES)
+        rows = build(kind, DATA, tmp_path).source.derive(counted)
         for _ in range(2):
             rows.reduce(gram)
         assert sum(made) == passes * ROWS
         made.clear()
+
+
+def weighted(block: Any, weights: np.ndarray, shares: np.ndarray) -> Any:
+    return blocks.scale_rows(block, weights * shares.sum(axis=1))
+
+
+SHARES = np.random.default_rng(14).random((ROWS, 2))
+
+
+def test_derive_takes_row_aligned_arrays(case: Case, reference: MemorySource) -> None:
+    rows, same = case.source.derive(weighted, WEIGHTS, SHARES), reference.derive(weighted, WEIGHTS, SHARES)
+    expected = DATA * (WEIGHTS * SHARES.sum(axis=1))[:, None]
+    np.testing.assert_allclose(blocks.to_dense(rows.take(NUMBERS)), expected, rtol=1e-12)
+    np.testing.assert_array_equal(blocks.to_dense(rows.take(NUMBERS)), blocks.to_dense(same.take(NUMBERS)))
+    np.testing.assert_array_equal(rows.reduce(gram), same.reduce(gram))
+
+
+def test_derive_takes_row_state_and_placed_arrays(case: Case, reference: MemorySource) -> None:
+    source = case.source
+    state = source.map_rows(blocks.row_sums, width=None)
+    rows = source.derive(weighted, state, source.place(SHARES)).derive(weighted, source.place(WEIGHTS), SHARES)
+    sums = reference.map_rows(blocks.row_sums, width=None)
+    same = reference.derive(weighted, sums, SHARES).derive(weighted, WEIGHTS, SHARES)
+    np.testing.assert_array_equal(rows.reduce(gram), same.reduce(gram))
+    expected = DATA * (DATA.sum(axis=1) * WEIGHTS * SHARES.sum(axis=1) ** 2)[:, None]
+    np.testing.assert_allclose(blocks.to_dense(rows.take(NUMBERS)), expected, rtol=1e-12)
+
+
+def test_rows_derived_with_more_precise_arrays_have_the_type_of_the_source(case: Case, tmp_path: Path) -> None:
+    single = DATA.astype(np.float32)
+    rows = build(case.kind, single, tmp_path).source.derive(weighted, WEIGHTS, SHARES)
+    same = MemorySource(to_csr(single) if case.sparse else single, block_rows=BLOCK).derive(weighted, WEIGHTS, SHARES)
+    assert rows.dtype == rows.take([0]).dtype == np.float32
+    np.testing.assert_array_equal(rows.reduce(gram), same.reduce(gram))
+
+
+# --- names and scratch space --------------------------------------------------------------------------------
+
+FEATURE_NAMES = [f"feature {j}" for j in range(FEATURES)]
+SAMPLE_NAMES = [f"sample {i}" for i in range(ROWS)]
+
+
+def names_of(source: RowSource) -> tuple[list[str] | None, list[str] | None]:
+    return source.feature_names, source.sample_names
+
+
+def test_a_named_source_is_another_one_of_the_same_data(case: Case) -> None:
+    before = names_of(case.source)
+    assert before == (FEATURE_NAMES if "parquet" in case.kind else None, None)
+    source = case.source.named(feature_names=FEATURE_NAMES[::-1], sample_names=SAMPLE_NAMES)
+    assert isinstance(source, RowSource)
+    assert names_of(source) == (FEATURE_NAMES[::-1], SAMPLE_NAMES)
+    assert names_of(source.named()) == names_of(source)
+    assert names_of(case.source) == before
+    np.testing.assert_array_equal(source.reduce(gram), case.source.reduce(gram))
+
+
+def test_names_go_with_the_rows_and_with_the_features_that_stay(case: Case) -> None:
+    source = case.source.named(feature_names=FEATURE_NAMES, sample_names=SAMPLE_NAMES)
+    assert names_of(source.derive(times_three)) == (FEATURE_NAMES, SAMPLE_NAMES)
+    assert names_of(source.derive(weighted, WEIGHTS, SHARES)) == (FEATURE_NAMES, SAMPLE_NAMES)
+    assert names_of(source.derive(doubled_and_cut, n_features=4)) == (None, SAMPLE_NAMES)
+    assert names_of(source.project(M)) == (None, SAMPLE_NAMES)
+
+
+@pytest.mark.parametrize("which", ["feature", "sample"])
+def test_names_must_be_as_many_as_what_they_name(case: Case, which: str) -> None:
+    with pytest.raises(InputError, match=rf"{which}_names must have a name for each of the \d+ {which}s, got 2 names"):
+        case.source.named(**{f"{which}_names": ["a", "b"]})
+
+
+def test_scratch_space_is_a_place_for_rows(case: Case) -> None:
+    for source in (case.source, case.source.derive(times_three)):
+        out = source.scratch(3)
+        assert (out is None) == (case.on_dask or case.kind.startswith("memory"))
+        rows = source.map_rows(partial(project, M=M), width=3, out=out)
+        expected = source.map_rows(partial(project, M=M), width=3)
+        np.testing.assert_array_equal(np.asarray(rows if out is None else rows[:]), np.asarray(expected))
 
 
 # --- whole algorithms ---------------------------------------------------------------------------------------
@@ -654,7 +732,7 @@ def test_inputs_are_never_modified(case: Case) -> None:
     inspect(case.source)
     pw.nnls(np.ones((2, FEATURES)), case.source)
     case.source.project(M).reduce(gram)
-    case.source.derive(cut_at_half, FEATURES).reduce(gram)
+    case.source.derive(cut_at_half).reduce(gram)
     assert case.fingerprint() == before
 
 

@@ -215,6 +215,8 @@ def test_one_delayed_block_and_a_dask_table() -> None:
     dd = pytest.importorskip("dask.dataframe")
     table = dd.from_pandas(pd.DataFrame(X), npartitions=2)
     np.testing.assert_allclose(few(pw.HALS).fit(table).components_, expected, rtol=1e-10)
+    named = table.rename(columns=lambda j: f"feature {j}")
+    assert few(pw.HALS).fit(named).feature_names_in_.tolist() == [f"feature {j}" for j in range(X.shape[1])]
 
 
 def test_tiny_samples_can_be_transformed() -> None:

@@ -80,6 +80,22 @@ def test_data_frames_with_columns_of_several_numeric_types() -> None:
     np.testing.assert_array_equal(rows_of(source_of(frame)), [[1, 0.5], [np.nan, 1.5]])
 
 
+@pytest.mark.parametrize(
+    ("frame", "features", "samples"),
+    [
+        (pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}), ["a", "b"], None),
+        (pd.DataFrame({"a": [1.0, 2.0]}, index=["x", 7]), ["a"], ["x", "7"]),
+        (pd.DataFrame(X), None, None),
+        (pd.DataFrame({"a": [1.0], 3: [2.0]}), None, None),
+        (pl.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}), ["a", "b"], None),
+    ],
+    ids=["pandas", "pandas-index", "pandas-numbers", "pandas-mixed", "polars"],
+)
+def test_data_frames_bring_their_names(frame: Any, features: list[str] | None, samples: list[str] | None) -> None:
+    source = source_of(frame)
+    assert (source.feature_names, source.sample_names) == (features, samples)
+
+
 def test_a_source_is_returned_as_it_is() -> None:
     source = MemorySource(X)
     assert source_of(source) is source

@@ -66,7 +66,7 @@ class Thresholds:
             partner=partner,
             values=np.sqrt(self.levels[kept]).astype(source.dtype),
         )
-        return source.derive(block, len(kept))
+        return source.derive(block, n_features=len(kept))
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             source = open_source(X)
             if min(source.shape) == 0:
                 raise InputError(f"X is empty: shape {source.shape}")
-            self._check_features(source.shape[1], getattr(source, "feature_names", None), reset=reset)
+            self._check_features(source.shape[1], source.feature_names, reset=reset)
             return source
         if np.ma.is_masked(X):
             raise InputError(

@@ -34,8 +34,7 @@ def stored_weights(model: Factorization, source: RowSource, *, check: bool = Tru
         source = model._open(source, reset=False)
         model._check_data(inspect(source), squares=False)
     k = len(model.components_)
-    scratch = getattr(source, "_scratch", lambda width: None)
-    return source.map_rows(model._decoder(source.dtype), width=k, out=scratch(k))
+    return source.map_rows(model._decoder(source.dtype), width=k, out=source.scratch(k))
 
 
 def relative_error(model: Factorization, source: RowSource, weights: Any) -> float:

@@ -59,9 +59,8 @@ def match_features(
     if flaws:
         raise InputError(f"the data has {' and '.join(flaws)}")
     if len(names) != len(wanted) or (columns != np.arange(len(wanted))).any():
-        source = source.derive(partial(blocks.take_columns, columns=columns), len(wanted))
-    vars(source).update(feature_names=list(wanted))
-    return source
+        source = source.derive(partial(blocks.take_columns, columns=columns), n_features=len(wanted))
+    return source.named(feature_names=list(wanted))
 
 
 def _some(names: Sequence[str]) -> str:

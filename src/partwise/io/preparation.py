@@ -76,11 +76,7 @@ class Preparation:
                 f"the data has {source.shape[1]} features, and tfidf was learnt for {len(self.weights)} of them"
             )
         _check(source, self.kind)
-        prepared = source.derive(self._block_function(), source.shape[1])
-        names = getattr(source, "feature_names", None)
-        if names is not None:
-            vars(prepared).update(feature_names=names)
-        return prepared
+        return source.derive(self._block_function())
 
     def _block_function(self) -> Callable[[Block], Block]:
         if self.weights is not None:

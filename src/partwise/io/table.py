@@ -63,7 +63,7 @@ class Table:
         return isinstance(self.X, RowSource)
 
     def source(self, *, block_rows: int | None = None) -> RowSource:
-        """The rows for any estimator, with the names of their columns.
+        """The rows for any estimator, with their names.
 
         Parameters
         ----------
@@ -76,9 +76,7 @@ class Table:
             The data.
         """
         source: RowSource = self.X if self.on_disk else source_of(self.X, block_rows=block_rows)
-        if self.feature_names is not None:
-            vars(source).update(feature_names=self.feature_names)
-        return source
+        return source.named(feature_names=self.feature_names, sample_names=self.sample_names)
 
     def transposed(self) -> Table:
         """Rows as columns and columns as rows.

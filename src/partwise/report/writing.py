@@ -111,13 +111,7 @@ def _opened(data: Any) -> tuple[RowSource, Table]:
     if isinstance(data, Table):
         return data.source(), data
     source = open_source(data)
-    names = getattr(source, "feature_names", None)
-    rows = None
-    if hasattr(data, "columns") and hasattr(data, "to_numpy"):
-        names = [str(name) for name in data.columns]
-        index = getattr(data, "index", None)  # pandas has one, and it says something if it is no range
-        rows = None if index is None or type(index).__name__ == "RangeIndex" else [str(name) for name in index]
-    return source, Table(source, feature_names=names, sample_names=rows)
+    return source, Table(source, feature_names=source.feature_names, sample_names=source.sample_names)
 
 
 def _checked(weights: Any, shape: tuple[int, int]) -> Any:

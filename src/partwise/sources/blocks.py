@@ -27,6 +27,17 @@ def plain(array: Any, dtype: npt.DTypeLike | None = None) -> Array:
     return np.require(array, dtype, ["C", "A", "E"])
 
 
+def concrete(matrix: Any, dtype: npt.DTypeLike) -> Block:
+    """A block of any dense or sparse matrix, which is not modified: in C order, or CSR without duplicates."""
+    if not is_sparse(matrix):
+        return plain(matrix, dtype)
+    matrix = sp.csr_array(matrix)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix.astype(dtype, copy=False)
+
+
 def aligned(x: Any) -> Any:
     """The same arrays, CSR matrices, tuples, lists or dicts, aligned; off a network they need not be."""
     if isinstance(x, np.ndarray):

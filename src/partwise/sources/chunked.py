@@ -79,7 +79,8 @@ class ScratchRows:
 class _OnDisk(BlockedSource):
     """What sources on disk share: what is as long as the data stays on disk too."""
 
-    def _scratch(self, width: int) -> ScratchRows:
+    def scratch(self, width: int) -> ScratchRows:
+        """See :class:`partwise.sources.RowSource`."""
         return ScratchRows((self.shape[0], width), self.dtype)
 
 
@@ -158,10 +159,7 @@ class FolderSource(_OnDisk):
     def block(self, i: int) -> Block:
         """See :class:`BlockedSource`."""
         p, a, b = self._home[i]
-        data = self._load(p)[a:b]
-        if blocks.is_sparse(data):
-            return data.astype(self.dtype, copy=False)
-        return blocks.plain(data, self.dtype)
+        return blocks.concrete(self._load(p)[a:b], self.dtype)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_load"}
@@ -221,7 +219,7 @@ class _NpzPart(_Part):
             if not self.sparse:
                 return archive[archive.files[0]]
             matrix = sp.csr_array(sp.load_npz(self.path))
-            matrix.sum_duplicates()
+            matrix.sum_duplicates()  # once a part, not in each of its blocks
             return matrix
 
     @contextmanager

@@ -12,7 +12,6 @@ import cloudpickle
 import dask.array
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from dask.delayed import Delayed
 
 from partwise.exceptions import InputError
@@ -20,7 +19,17 @@ from partwise.sources import blocks
 from partwise.sources.chunked import check_numeric
 from partwise.sources.memory import check_rows, cut_batches, float_type
 from partwise.sources.passes import single_blas_thread
-from partwise.sources.protocol import Block, Combine, Rows, add, check_aligned, merged, pairwise_tree
+from partwise.sources.protocol import (
+    Block,
+    Combine,
+    Named,
+    Rows,
+    add,
+    check_aligned,
+    column_names,
+    merged,
+    pairwise_tree,
+)
 
 dask_: Any = dask  # Dask's own functions are only partly typed
 da: Any = dask.array
@@ -47,7 +56,7 @@ class DaskRows:
         return whole if dtype is None else whole.astype(dtype, copy=False)
 
 
-class DaskSource:
+class DaskSource(Named):
     """A Dask array chunked by rows, or a list of delayed blocks.
 
     Sums are made in new memory: a task may run twice, so it must not write into what it is given.
@@ -79,6 +88,7 @@ class DaskSource:
         if isinstance(X, Delayed):
             X = [X]
         elif hasattr(X, "to_dask_array"):  # a Dask data frame
+            self.feature_names = column_names(X.columns)
             X = X.to_dask_array(lengths=True)
         parts, given = X, dtype
         if isinstance(X, da.Array):
@@ -155,14 +165,13 @@ class DaskSource:
         runs = merged(self.bounds, width * self.dtype.itemsize)
         parts = [_call(_stack, *(rows.parts[i] for i in run)) for run in runs]
         shapes = [(self.bounds[run[-1]][1] - self.bounds[run[0]][0], width) for run in runs]
-        return DaskSource(parts, shapes=shapes, dtype=self.dtype, scheduler=self._scheduler.get("scheduler"))
+        return self._made(parts, shapes)
 
-    def derive(self, block_fn: Callable[[Block], Block], n_features: int) -> DaskSource:
+    def derive(self, block_fn: Callable[..., Block], *aligned: Rows, n_features: int | None = None) -> DaskSource:
         """See :class:`partwise.sources.RowSource`."""
-        shapes = [(b - a, n_features) for a, b in self.bounds]
-        return DaskSource(
-            self._tasks(block_fn, ()), shapes=shapes, dtype=self.dtype, scheduler=self._scheduler.get("scheduler")
-        )
+        width = self.shape[1] if n_features is None else n_features
+        made = self._made(self._tasks(block_fn, aligned), [(b - a, width) for a, b in self.bounds])
+        return made.named(feature_names=self.feature_names) if n_features is None else made
 
     def deliver(self, rows: Rows) -> Any:
         """See :class:`partwise.sources.RowSource`."""
@@ -174,6 +183,14 @@ class DaskSource:
         # copies: what lies with the workers must not change when the caller's array does
         parts = [_call(_as_rows, given[a:b].copy(), given.dtype) for a, b in self.bounds]
         return DaskRows(self._persist(parts), self, None if given.ndim == 1 else given.shape[1], given.dtype)
+
+    def scratch(self, width: int) -> None:
+        """See :class:`partwise.sources.RowSource`."""
+
+    def _made(self, parts: list[Any], shapes: list[tuple[int, int]]) -> DaskSource:
+        """Rows made of these, where these are."""
+        made = DaskSource(parts, shapes=shapes, dtype=self.dtype, scheduler=self._scheduler.get("scheduler"))
+        return made.named(sample_names=self.sample_names)
 
     def _tasks(self, block_fn: Callable[..., Any], aligned: tuple[Rows, ...]) -> list[Any]:
         # a node of its own, so that the small arrays it carries go to each worker once, not with every block
@@ -241,13 +258,7 @@ def _describe(block: Block) -> tuple[tuple[int, int], np.dtype[Any]]:
 
 
 def _as_block(block: Block, dtype: np.dtype[Any]) -> Block:
-    if blocks.is_sparse(block):
-        block = sp.csr_array(block)
-        if not block.has_canonical_format:
-            block = block.copy()
-            block.sum_duplicates()
-        return blocks.aligned(block.astype(dtype, copy=False))
-    return blocks.plain(block, dtype)
+    return blocks.aligned(blocks.concrete(block, dtype))
 
 
 def _as_rows(rows: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:

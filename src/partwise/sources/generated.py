@@ -54,4 +54,4 @@ class GeneratedSource(MemorySource):
         drawn = MemorySource(self.draw(self.shape[0], rng), block_rows=self.block_rows)
         if drawn.shape != self.shape:
             raise InputError(f"draw first returned shape {self.shape}, now {drawn.shape}")
-        return drawn
+        return drawn.named(feature_names=self.feature_names)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from partwise.exceptions import InputError
 from partwise.sources import blocks
 from partwise.sources.passes import ordered
-from partwise.sources.protocol import Block, Combine, Rows, add, check_aligned, merged, pairwise_tree
+from partwise.sources.protocol import Block, Combine, Named, Rows, add, check_aligned, merged, pairwise_tree
 
 DENSE_BLOCK_BYTES = 4 << 20
 # A sparse block makes a full (features x components) partial sum, so there should be few of them.
@@ -39,10 +39,9 @@ def partition(n_rows: int, row_bytes: float, block_bytes: int, block_rows: int |
     return [(a, min(a + block_rows, n_rows)) for a in range(0, n_rows, block_rows)] or [(0, 0)]
 
 
-class BlockedSource(ABC):
+class BlockedSource(Named, ABC):
     """The verbs for sources whose blocks are read in this process; a subclass says how to read one."""
 
-    shape: tuple[int, int]
     dtype: np.dtype[Any]
     bounds: Sequence[tuple[int, int]]
 
@@ -112,13 +111,14 @@ class BlockedSource(ABC):
         """See :class:`partwise.sources.RowSource`."""
         width = M.shape[1]
         times = partial(blocks.dot, M=np.ascontiguousarray(M, self.dtype))
-        rows = self.map_rows(times, width=width, out=self._scratch(width))
+        rows = self.map_rows(times, width=width, out=self.scratch(width))
         runs = merged(self.bounds, width * self.dtype.itemsize)
-        return RowsSource(rows, [(self.bounds[run[0]][0], self.bounds[run[-1]][1]) for run in runs])
+        bounds = [(self.bounds[run[0]][0], self.bounds[run[-1]][1]) for run in runs]
+        return RowsSource(rows, bounds).named(sample_names=self.sample_names)
 
-    def derive(self, block_fn: Callable[[Block], Block], n_features: int) -> BlockedSource:
+    def derive(self, block_fn: Callable[..., Block], *aligned: Rows, n_features: int | None = None) -> BlockedSource:
         """See :class:`partwise.sources.RowSource`."""
-        return DerivedSource(self, block_fn, n_features)
+        return DerivedSource(self, block_fn, aligned, n_features)
 
     def deliver(self, rows: Rows) -> Any:
         """See :class:`partwise.sources.RowSource`."""
@@ -128,8 +128,8 @@ class BlockedSource(ABC):
         """See :class:`partwise.sources.RowSource`."""
         return check_aligned(array, self.shape[0])
 
-    def _scratch(self, width: int) -> Rows | None:
-        """Where a projection of all rows is kept; ``None`` is memory."""
+    def scratch(self, width: int) -> Rows | None:
+        """See :class:`partwise.sources.RowSource`."""
         return None
 
     def _rows(self, i: int, aligned: tuple[Rows, ...]) -> list[Any]:
@@ -194,19 +194,31 @@ class DerivedSource(BlockedSource):
     """Blocks made of those of another source, when they are read or, with ``keep``, once."""
 
     def __init__(
-        self, source: BlockedSource, block_fn: Callable[[Block], Block], n_features: int, *, keep: bool = False
+        self,
+        source: BlockedSource,
+        block_fn: Callable[..., Block],
+        aligned: tuple[Rows, ...],
+        n_features: int | None,
+        *,
+        keep: bool = False,
     ) -> None:
-        self.source, self.block_fn = source, block_fn
-        self.shape, self.dtype, self.bounds = (source.shape[0], n_features), source.dtype, source.bounds
+        self.source, self.block_fn, self.aligned = source, block_fn, aligned
+        n, m = source.shape
+        self.shape, self.dtype, self.bounds = (n, m if n_features is None else n_features), source.dtype, source.bounds
+        self.sample_names = source.sample_names
+        self.feature_names = source.feature_names if n_features is None else None
         self._kept = list(ordered(self._make, len(self.bounds))) if keep else None
-        self._scratch = source._scratch  # type: ignore[method-assign]
 
     def block(self, i: int) -> Block:
         """See :class:`BlockedSource`."""
         return self._make(i) if self._kept is None else self._kept[i]
 
+    def scratch(self, width: int) -> Rows | None:
+        """See :class:`partwise.sources.RowSource`."""
+        return self.source.scratch(width)
+
     def _make(self, i: int) -> Block:
-        return self.block_fn(self.source.block(i))
+        return blocks.concrete(self.block_fn(self.source.block(i), *self._rows(i, self.aligned)), self.dtype)
 
 
 class MemorySource(BlockedSource):
@@ -223,11 +235,7 @@ class MemorySource(BlockedSource):
     def __init__(self, X: Any, *, block_rows: int | None = None) -> None:
         self.dtype = float_type(getattr(X, "dtype", None))
         if blocks.is_sparse(X):
-            X = sp.csr_array(X)
-            if not X.has_canonical_format:
-                X = X.copy()
-                X.sum_duplicates()
-            self.X: Any = X.astype(self.dtype, copy=False)
+            self.X: Any = blocks.concrete(X, self.dtype)
             row_bytes = self.X.nnz * (self.dtype.itemsize + self.X.indices.itemsize) / max(1, X.shape[0])
             limit = SPARSE_BLOCK_BYTES
         else:
@@ -254,6 +262,6 @@ class MemorySource(BlockedSource):
         """See :class:`partwise.sources.RowSource`."""
         return self.X[check_rows(rows, self.shape[0])]
 
-    def derive(self, block_fn: Callable[[Block], Block], n_features: int) -> BlockedSource:
+    def derive(self, block_fn: Callable[..., Block], *aligned: Rows, n_features: int | None = None) -> BlockedSource:
         """See :class:`partwise.sources.RowSource`."""
-        return DerivedSource(self, block_fn, n_features, keep=True)
+        return DerivedSource(self, block_fn, aligned, n_features, keep=True)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from partwise.exceptions import InputError, MissingDependencyError
 from partwise.sources.chunked import SUFFIXES, FolderSource, MemmapSource, check_numeric
 from partwise.sources.memory import MemorySource
-from partwise.sources.protocol import RowSource
+from partwise.sources.protocol import RowSource, column_names
 
 
 def source_of(X: Any, *, block_rows: int | None = None, **options: Any) -> RowSource:
@@ -52,7 +52,10 @@ def source_of(X: Any, *, block_rows: int | None = None, **options: Any) -> RowSo
         return _open_path(Path(X), block_rows)
     if isinstance(X, np.memmap):
         return MemmapSource(X, block_rows=block_rows)
-    return MemorySource(_as_matrix(X), block_rows=block_rows)
+    rows = MemorySource(_as_matrix(X), block_rows=block_rows)
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        return rows.named(feature_names=column_names(X.columns), sample_names=_index_names(X))
+    return rows
 
 
 def brings_own_rows(X: Any) -> bool:
@@ -81,6 +84,12 @@ def _as_matrix(X: Any) -> Any:
         X = _frame_values(X) if hasattr(X, "to_numpy") else _array(X)
     check_numeric(X.dtype, "X")
     return X
+
+
+def _index_names(X: Any) -> list[str] | None:
+    """What the index of a pandas frame calls the rows: nothing if it counts them."""
+    index = getattr(X, "index", None)
+    return None if index is None or type(index).__name__ == "RangeIndex" else [str(name) for name in index]
 
 
 def _array(X: Any) -> npt.NDArray[Any]:

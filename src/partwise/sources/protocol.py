@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from copy import copy
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,19 @@ class RowSource(Protocol):
     def bounds(self) -> Sequence[tuple[int, int]]:
         """First and last-plus-one row of every block."""
 
+    @property
+    def feature_names(self) -> list[str] | None:
+        """What the columns are called, where it is known."""
+
+    @property
+    def sample_names(self) -> list[str] | None:
+        """What the rows are called, where it is known."""
+
+    def named(
+        self, *, feature_names: Sequence[str] | None = None, sample_names: Sequence[str] | None = None
+    ) -> RowSource:
+        """The same data under these names; what is not given stays as it is."""
+
     def reduce(self, block_fn: Callable[..., Any], *aligned: Rows, combine: Combine = ...) -> Any:
         """Combine the small results of ``block_fn`` over all blocks, by a fixed pairwise tree."""
 
@@ -73,10 +87,11 @@ class RowSource(Protocol):
         larger ones.
         """
 
-    def derive(self, block_fn: Callable[[Block], Block], n_features: int) -> RowSource:
-        """Other rows made of these, each by itself, as a source with the same partition.
+    def derive(self, block_fn: Callable[..., Block], *aligned: Rows, n_features: int | None = None) -> RowSource:
+        """Other rows made of these, each by itself, as a source with the same partition, type and sample names.
 
-        Kept where the rows are in memory, made anew in every pass where they are read from disk.
+        Kept where the rows are in memory, made anew in every pass where they are read from disk, so ``aligned`` must
+        not change afterwards.  Without ``n_features`` the features stay what they are, and keep their names.
         """
 
     def deliver(self, rows: Rows) -> Any:
@@ -88,6 +103,41 @@ class RowSource(Protocol):
         Where rows live in this process it is the array itself, so give a copy of what `out` of `map_rows` must not
         write over.
         """
+
+    def scratch(self, width: int) -> Rows | None:
+        """Room for row-aligned state of so many columns, to be given as `out`: a temporary file where rows are on disk.
+
+        ``None`` where `map_rows` finds the place by itself.
+        """
+
+
+class Named:
+    """Names of features and samples, for a source to inherit."""
+
+    shape: tuple[int, int]
+    feature_names: list[str] | None = None
+    sample_names: list[str] | None = None
+
+    def named(self, *, feature_names: Sequence[str] | None = None, sample_names: Sequence[str] | None = None) -> Self:
+        """See :class:`RowSource`."""
+        other = copy(self)
+        if feature_names is not None:
+            other.feature_names = _check_names(feature_names, self.shape[1], "feature")
+        if sample_names is not None:
+            other.sample_names = _check_names(sample_names, self.shape[0], "sample")
+        return other
+
+
+def column_names(columns: Iterable[Any]) -> list[str] | None:
+    """Names of a data frame's columns if all are strings: numbers would only count them."""
+    names = list(columns)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _check_names(names: Sequence[str], count: int, kind: str) -> list[str]:
+    if len(names) != count:
+        raise InputError(f"{kind}_names must have a name for each of the {count} {kind}s, got {len(names)} names")
+    return list(names)
 
 
 def add(a: Any, b: Any, *, into: bool = False) -> Any:
