@@ -177,7 +177,7 @@ def test_stages_report_what_they_did() -> None:
     found, (reason, decoder, last) = drained(
         facet_stages(signal, perturbed(H, 0.1, random_state=0) @ signal.basis.T, floor=2.0, tol=1e-10)
     )
-    assert np.isnan(found[0].kkt)
+    assert np.isnan(found[0].residual)
     assert found[0].details == {}
     for progress in found[1:]:
         assert set(progress.details) == {"threshold", "floor", "active"}
@@ -186,7 +186,7 @@ def test_stages_report_what_they_did() -> None:
     thresholds = [p.details["threshold"] for p in found[1:]]
     assert thresholds == sorted(thresholds, reverse=True)
     assert last is found[-1]
-    assert reason == f"components changed by {last.kkt:.2g} <= tol=1e-10"
+    assert reason == f"components changed by {last.residual:.2g} <= tol=1e-10"
     # the decoder is the inverse of the components, but for their scale
     product = (last.components @ signal.basis.T) @ decoder.P
     np.testing.assert_allclose(product / np.diag(product), np.eye(K), atol=1e-9)

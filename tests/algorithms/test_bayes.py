@@ -322,8 +322,8 @@ def test_the_record_of_iterations() -> None:
     assert 0.0 < found.history["active"][-1] < 6.0
     # expected squared residual: what is left when the parts are right is the noise
     assert found.history["objective"][-1] == pytest.approx((data.noise**2).sum(), rel=0.1)
-    kkt = found.history["kkt"]
-    assert kkt[-1] <= 1e-3 < kkt[-2]
+    changes = found.history["residual"]
+    assert changes[-1] <= 1e-3 < changes[-2]
     assert found.stop_reason == "components change by at most tol=0.001"
 
 

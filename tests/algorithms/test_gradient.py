@@ -172,7 +172,7 @@ def test_what_a_stage_records() -> None:
         W[alpha > W] = 0.0
         new = progress.components
         assert progress.objective == pytest.approx(0.5 * np.linalg.norm(NOISY - W @ new) ** 2, rel=1e-9)
-        assert progress.kkt == pytest.approx(np.abs(new - H).max() / np.abs(new).max(), rel=1e-9)
+        assert progress.residual == pytest.approx(np.abs(new - H).max() / np.abs(new).max(), rel=1e-9)
         assert progress.details["threshold"] == pytest.approx(alpha)
         assert progress.details["active"] == pytest.approx(np.count_nonzero(W) / len(NOISY))
         assert not progress.certified
@@ -301,7 +301,7 @@ def test_tolerance_ends_the_run() -> None:
     )
     assert result.converged
     assert result.stop_reason.startswith("components changed by")
-    assert result.history["kkt"][-1] <= 1e-3 < result.history["kkt"][1:-1].min()
+    assert result.history["residual"][-1] <= 1e-3 < result.history["residual"][1:-1].min()
 
 
 # --- recovery -----------------------------------------------------------------------------------------------

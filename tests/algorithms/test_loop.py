@@ -24,11 +24,11 @@ def falling(count: int = 100, closed: list[bool] | None = None) -> Iterator[Prog
 
 def test_stops_at_the_tolerance() -> None:
     result = run(falling(), max_iter=50, tol=0.1)
-    assert (result.n_iter, result.converged, result.kkt) == (4, True, 0.0625)
+    assert (result.n_iter, result.converged, result.residual) == (4, True, 0.0625)
     assert result.stop_reason == "KKT residual 0.0625 <= tol=0.1"
     np.testing.assert_array_equal(result.components, [[4.0, 4.0]])
     assert result.history["n_iter"].tolist() == [0, 1, 2, 3, 4]
-    np.testing.assert_array_equal(result.history["kkt"], [np.nan, 0.5, 0.25, 0.125, 0.0625])
+    np.testing.assert_array_equal(result.history["residual"], [np.nan, 0.5, 0.25, 0.125, 0.0625])
 
 
 def test_stops_at_max_iter() -> None:
@@ -100,7 +100,7 @@ def test_details_become_columns() -> None:
         yield Progress(np.zeros((1, 1)), 0.5, details={"momentum": 0.7})
 
     history = run(iterations(), max_iter=1, tol=0.0).history
-    assert list(history) == ["n_iter", "time", "objective", "kkt", "momentum"]
+    assert list(history) == ["n_iter", "time", "objective", "residual", "momentum"]
     np.testing.assert_array_equal(history["momentum"], [np.nan, 0.7])
 
 

@@ -457,7 +457,7 @@ def test_convergence_is_told(method: Method) -> None:
     model = method.make(n_components=3, max_iter=2000, tol=2e-2).fit(X)
     assert model.converged_ is True
     assert model.stop_reason_.startswith(method.reason)
-    assert model.kkt_ == model.history_["kkt"][-1] <= method.settles
+    assert model.residual_ == model.history_["residual"][-1] <= method.settles
     assert 1 <= model.n_iter_ < 2000
 
 
@@ -515,13 +515,13 @@ def test_an_error_in_a_callback_is_not_swallowed(method: Method) -> None:
 @every_iterative
 def test_history_is_a_table(method: Method) -> None:
     history = method.few().fit(X).history_
-    assert {"n_iter", "time", "objective", "kkt"} <= set(history)
+    assert {"n_iter", "time", "objective", "residual"} <= set(history)
     assert "error" not in history
     assert history["n_iter"].tolist() == list(range(7))
     assert history.n_rows == 7
     assert (np.diff(history["time"]) >= 0).all()
     assert np.isfinite(history["objective"]).all()
-    assert np.isfinite(history["kkt"][1:]).all()
+    assert np.isfinite(history["residual"][1:]).all()
     frame = history.to_native()
     assert isinstance(frame, pl.DataFrame)
     assert frame.columns == list(history)

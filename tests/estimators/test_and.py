@@ -286,7 +286,7 @@ def test_history_has_the_quantities_of_the_proofs() -> None:
     theory = pw.metrics.RecoveryMeasures(data.components)
     model = fitted(data, max_iter=4, tol=0.0)
     final = theory(model.components_)
-    assert {"n_iter", "time", "objective", "kkt", "threshold", "floor", "active", "error", *final} == set(history)
+    assert {"n_iter", "time", "objective", "residual", "threshold", "floor", "active", "error", *final} == set(history)
     for name, value in final.items():
         assert history[name][-1] == pytest.approx(value, rel=1e-12, nan_ok=True)
     assert history["E_2"][-1] < history["E_2"][0]

@@ -67,7 +67,7 @@ def test_without_the_finish_the_sampling_error_stays() -> None:
     data = mixtures()
     model = fitted(data, 0.1, finish=None)
     assert 0.01 < error(model, data) < 0.2
-    assert model.kkt_ <= model.tol
+    assert model.residual_ <= model.tol
     assert model.stop_reason_.startswith("fixed-point residual")
     assert model.history_["E_s"][-1] < 0.5 * model.history_["E_s"][0]
 
@@ -86,7 +86,7 @@ def test_fresh_batches() -> None:
     assert error(model, data) < 1e-9
     np.testing.assert_array_equal(again.components_, model.components_)
     other = fitted(data, batch_size=200, random_state=1)
-    assert not np.array_equal(other.history_["kkt"], model.history_["kkt"])
+    assert not np.array_equal(other.history_["residual"], model.history_["residual"])
 
 
 @variants
@@ -298,7 +298,7 @@ def test_what_does_not_settle_has_not_converged(finish: str | None) -> None:
     X = np.random.default_rng(0).random((100, 10))  # as many parts as features, all in all samples
     model = Purification(10, finish=finish, random_state=0).fit(X)
     assert "has stopped falling" in model.stop_reason_
-    assert model.kkt_ > model.tol
+    assert model.residual_ > model.tol
     assert model.converged_ is False
     assert type(model.stop_reason_) is str
 

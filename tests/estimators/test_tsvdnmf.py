@@ -160,7 +160,7 @@ def test_attributes() -> None:
     assert len(np.concatenate(model.dominant_features_)) == len(set(np.concatenate(model.dominant_features_).tolist()))
     assert model.n_iter_ == model.n_lloyd_ >= 1
     assert (model.converged_, model.stop_reason_) == (True, "all steps are done")
-    assert np.isnan(model.kkt_)
+    assert np.isnan(model.residual_)
     W = model.transform(X)
     np.testing.assert_allclose(W, pw.nnls(model.components_, X), rtol=1e-10, atol=1e-12)
     expected = np.linalg.norm(X - W @ model.components_) / np.linalg.norm(X)
@@ -170,15 +170,15 @@ def test_attributes() -> None:
 def test_history_of_the_steps_and_of_the_refinement() -> None:
     plain, model = fitted(), fitted(refine=True)
     assert plain.history_.n_rows == 1
-    assert {"n_iter", "time", "objective", "kkt"} == set(plain.history_)
-    assert {"n_iter", "time", "objective", "kkt", "noise", "active", "spread"} == set(model.history_)
+    assert {"n_iter", "time", "objective", "residual"} == set(plain.history_)
+    assert {"n_iter", "time", "objective", "residual", "noise", "active", "spread"} == set(model.history_)
     iterations = model.history_.n_rows - 1
     assert iterations > 1
     assert model.n_iter_ == model.n_lloyd_ + iterations
     assert np.isnan(model.history_["objective"][0])
     assert np.isfinite(model.history_["objective"][1:]).all()
-    assert model.history_["kkt"][-1] <= model.tol < model.history_["kkt"][-2]
-    assert model.kkt_ == model.history_["kkt"][-1]
+    assert model.history_["residual"][-1] <= model.tol < model.history_["residual"][-2]
+    assert model.residual_ == model.history_["residual"][-1]
     assert model.stop_reason_ == "components change by at most tol=0.001"
     assert model.converged_ is True
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)

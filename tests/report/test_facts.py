@@ -199,7 +199,7 @@ def test_course_of_an_iterative_method():
 
 def test_a_residual_is_no_objective_besides():
     model = with_components(H)
-    model.history_ = {"n_iter": [0, 1, 2], "objective": [np.nan, 2.0, 1.0], "kkt": [np.nan, 2.0, 1.0]}
+    model.history_ = {"n_iter": [0, 1, 2], "objective": [np.nan, 2.0, 1.0], "residual": [np.nan, 2.0, 1.0]}
     ((name, x, y),) = course(model).curves
     assert (name, x.tolist(), y.tolist()) == ("Residual", [1.0, 2.0], [2.0, 1.0])
 

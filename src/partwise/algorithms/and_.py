@@ -12,7 +12,6 @@ this one removes it: far fewer stages, and it still works where most weights are
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,11 +19,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
 
-from partwise.algorithms.loop import Progress, Stages, Unsettled
+from partwise.algorithms.loop import Progress, Stages
 from partwise.algorithms.schedule import Adaptive, Look, look, relative_weights
 from partwise.algorithms.signal import Signal
+from partwise.outcomes import CHANGE, Stop
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
 
@@ -59,15 +58,15 @@ def recover(source: RowSource, signal: Signal, T: Array, *, records: bool = Fals
     Yields
     ------
     Progress
-        The start, then every stage; ``kkt`` is the change, ``objective`` half the sum of the squares of the weights
-        below their thresholds, relative to the size of their sample, which a stage makes least.
+        The start, then every stage; ``residual`` is the change, ``objective`` half the sum of the squares of the
+        weights below their thresholds, relative to the size of their sample, which a stage makes least.
     """
-    reason, decoder, last = yield from facet_stages(signal, T, records=records, floor=floor, tol=tol)
+    stop, decoder, last = yield from facet_stages(signal, T, records=records, floor=floor, tol=tol)
     if decoder is not None and not signal.noiseless:
         H = _refit(source, signal, decoder)
         change = float(np.abs(H - last.components).max() / np.abs(H).max())
-        yield replace(last, components=H, kkt=change)  # the same decoder, so the same objective
-    return reason
+        yield replace(last, components=H, residual=change)  # the same decoder, so the same objective
+    return stop
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Decoder:
 
 def facet_stages(
     signal: Signal, T: Array, *, records: bool = False, floor: float, tol: float
-) -> Generator[Progress, None, tuple[str, Decoder | None, Progress]]:
+) -> Generator[Progress, None, tuple[Stop, Decoder | None, Progress]]:
     """The stages with fitted decoders; components are ``T @ signal.basis``, each as large as the mean sample."""
     k = len(T)
     decoder: Decoder | None = None
@@ -102,7 +101,7 @@ def facet_stages(
             details = {"threshold": zero, "floor": zero, "active": seen.above(zero) / signal.rows.shape[0]}
             last = Progress(_sized(signal, T @ signal.basis), 0.0, 0.0, details=details, certified=False)
             yield last
-            return f"all samples lie in the cone of {k} of them", None, last
+            return Stop("settled", cause="cone", details={"records": k}), None, last
         alpha = schedule.next(alpha, seen.error)
         deviation = floor * np.linalg.norm(P, axis=0)
         lowest = np.maximum(lowest, deviation * signal.relative_noise)
@@ -113,13 +112,7 @@ def facet_stages(
             yield last
         change = float(np.abs(C - np.eye(k)).max())
         if not np.isfinite(change) or np.linalg.cond(C) > SINGULAR:
-            reason = "two components fell together; the stage before is kept"
-            warnings.warn(
-                f"AND stopped: {reason}; give more samples, fewer components or another init",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-            return Unsettled(reason), decoder, last
+            return Stop("degenerate", cause="merged"), decoder, last
         T = np.linalg.solve(C, T)
         details = {
             "threshold": float(np.median(trial.thresholds)),
@@ -132,9 +125,9 @@ def facet_stages(
         at_floor = bool(np.all(alpha <= lowest))
         waited += at_floor
         if change <= tol:
-            return f"components changed by {change:.2g} <= tol={tol:g}", decoder, last
+            return Stop("converged", change, tol, measure=CHANGE), decoder, last
         if at_floor and (change <= SETTLED * details["floor"] or waited > PATIENCE):
-            return f"the threshold reached its floor, {details['floor']:.2g} of the largest weight", decoder, last
+            return Stop("floor", details["floor"], cause="threshold"), decoder, last
 
 
 def _sized(signal: Signal, H: Array) -> Array:

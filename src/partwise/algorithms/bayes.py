@@ -27,6 +27,7 @@ from partwise.algorithms.loop import Progress, Stages
 from partwise.kernels.bayes import sweep
 from partwise.linalg.nnls import Gram, decode_block
 from partwise.linalg.svd import truncated_svd
+from partwise.outcomes import CHANGE, Stop
 from partwise.sources import RowSource, add, blocks
 from partwise.sources.protocol import Block
 
@@ -128,17 +129,17 @@ def refine(source: RowSource, H0: Array, *, squared_norm: float, rng: np.random.
     Yields
     ------
     Progress
-        ``objective`` is the expected squared residual and ``kkt`` the mean change of a component in the 1-norm.
+        ``objective`` is the expected squared residual and ``residual`` the mean change of a component in the 1-norm.
     """
     n = source.shape[0]
     alive = H0.sum(axis=1) > 0.0
     k = int(alive.sum())
     yield Progress(H0, squared_norm, np.inf)
     if not k:
-        return "there is nothing to refine"
+        return Stop("settled", cause="nothing-to-refine")
     noise = find_noise(source, k, squared_norm=squared_norm, rng=rng)
     if noise.variance == 0.0:
-        return "there is no noise to average out"
+        return Stop("settled", cause="noiseless")
     profile = np.maximum(source.reduce(_total_block), 0.0)
     profile = _unit_sums(profile if profile.any() else H0.mean(axis=0))[0]
     H = noise.remove(H0[alive])
@@ -159,7 +160,7 @@ def refine(source: RowSource, H0: Array, *, squared_norm: float, rng: np.random.
         details = {"noise": float(np.sqrt(noise.variance)), "active": k * now.share, "spread": now.spread}
         yield Progress(components, float(statistics[4]), change, details=details)
         if change <= tol:
-            return f"components change by at most tol={tol:g}"
+            return Stop("converged", change, tol, measure=CHANGE)
 
 
 def _update(statistics: tuple[Any, ...], profile: Array, variance: float, n: int) -> Posterior:

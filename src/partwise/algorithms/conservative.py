@@ -26,9 +26,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.loop import Progress, Stages, Unsettled
+from partwise.algorithms.loop import Progress, Stages
 from partwise.exceptions import InputError
 from partwise.kernels.conservative import COUNT, ERROR, LEARNT, SEEN, learn, workspace
+from partwise.outcomes import AVERAGE_ERROR, Stop
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
 
@@ -222,10 +223,10 @@ def conservative(
         for error in learner.feed(block):
             yield _progress(learner, error)
             if error <= tol:
-                return f"average error {error:.3g} <= tol={tol:g}"
+                return Stop("converged", error, tol, measure=AVERAGE_ERROR)
     if learner.seen % learner.batch_size:
         yield _progress(learner, error if np.isnan(learner.error) else learner.error)
-    return Unsettled(f"{passes} passes done")
+    return Stop("passes", passes)
 
 
 def _progress(learner: Learner, error: float) -> Progress:

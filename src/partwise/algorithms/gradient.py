@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.loop import Progress, Stages, Unsettled
+from partwise.algorithms.loop import Progress, Stages
 from partwise.algorithms.schedule import Adaptive, look
 from partwise.algorithms.signal import Signal
+from partwise.outcomes import CHANGE, Stop
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
 
@@ -100,7 +101,7 @@ def gradient_stages(
     Yields
     ------
     Progress
-        The start, then every stage; ``kkt`` is the change.
+        The start, then every stage; ``residual`` is the change.
     """
     rows, basis = _coordinates(source, signal, H0)
     T = np.array(H0 if basis is None else H0 @ basis.T, np.float64)
@@ -118,7 +119,7 @@ def gradient_stages(
         else:
             alpha = next(thresholds, None)
             if alpha is None:
-                return "the sequence of thresholds ended"
+                return Stop("done", cause="thresholds")
         deviation = floor * np.linalg.norm(P, axis=0)
         fn = partial(_stage_block, P=np.ascontiguousarray(P, rows.dtype), alpha=np.asarray(alpha), deviation=deviation)
         G, B, active = rows.reduce(fn, signal.row_noise)
@@ -135,12 +136,12 @@ def gradient_stages(
         objective = half_squared_residual(T, G, B, squared_norm)
         yield Progress(_components(T, basis), objective, change, details=details, certified=False)
         if not np.isfinite(change):
-            return Unsettled("the components are not finite; use a smaller step_size")
+            return Stop("diverged", cause="step_size")
         above = above or bool(np.any(alpha > level))
         if above and level > 0.0 and np.all(alpha <= level):
-            return f"the threshold reached the noise in the weights, {level:.2g}"
+            return Stop("floor", level, cause="noise")
         if change <= tol:
-            return f"components changed by {change:.2g} <= tol={tol:g}"
+            return Stop("converged", change, tol, measure=CHANGE)
 
 
 def take_steps(H: Array, G: Array, B: Array, *, steps: int | None, step_size: float) -> Array:
@@ -248,15 +249,15 @@ def batch_stages(
                     started = True
                 objective, alpha = objective + value, state.alpha
         except StopIteration:
-            return "the sequence of thresholds ended"
+            return Stop("done", cause="thresholds")
         change = _change(state.H, before)
         level = float(np.median(state.floors))
         details = {"threshold": max(alpha, level), "floor": level}
         yield Progress(state.H, objective / state.steps, change, details=details, certified=False)
         if change <= tol:
-            return f"components changed by {change:.2g} <= tol={tol:g}"
+            return Stop("converged", change, tol, measure=CHANGE)
         if falling and alpha <= level:
-            return f"the threshold reached the noise in the weights, {level:.2g}"
+            return Stop("floor", level, cause="noise")
 
 
 def _endless(source: RowSource, batch_size: int, rng: np.random.Generator) -> Iterator[Block]:

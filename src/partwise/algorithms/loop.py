@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,13 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.outcomes import Stop
+
 Array = npt.NDArray[Any]
-Stages = Generator["Progress", None, str | None]  # an algorithm that says why it ended
+Stages = Generator["Progress", None, Stop | None]  # an algorithm that says why it ended
 Callback = Callable[["Progress"], Any]
+State = Mapping[str, Any]  # arrays and numbers by name, flat
 
-
-class Unsettled(str):
-    """A reason to end that is not convergence."""
+RECORDED = "history."  # before the names of the history's columns, in a state
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Progress:
         The components after this iteration.
     objective : float
         What the algorithm minimises, penalties included.
-    kkt : float
-        Residual of the optimality conditions relative to the data (0 at a stationary point), or NaN where not
-        known.
+    residual : float
+        What is to become zero: by what the optimality conditions are missed, or what an iteration still changes,
+        relative to the data; NaN where not known. The algorithm says what it is.
     n_iter : int
         Number of this iteration, from 1; 0 is the start.
     seconds : float
@@ -40,17 +40,26 @@ class Progress:
     details : dict
         Further columns for the history.
     certified : bool
-        Whether ``kkt`` was measured at an iterate (the one this iteration began with) and not at an
+        Whether ``residual`` was measured at an iterate (the one this iteration began with) and not at an
         extrapolated point; only then it can stop a run.
+    stop : Stop or None
+        Set in the last iteration of an algorithm that knows it is the last.
+    state : mapping
+        All that the algorithm goes on from, as arrays and numbers by name; what callbacks get also holds the
+        iterations so far, and given to ``fit`` it continues to the same bits. The arrays are those of the algorithm:
+        they change when it goes on, so what is to be kept is written or copied at once. Empty where the algorithm
+        cannot be continued.
     """
 
     components: Array
     objective: float
-    kkt: float = np.nan
+    residual: float = np.nan
     n_iter: int = 0
     seconds: float = 0.0
     details: Mapping[str, float] = field(default_factory=dict)
     certified: bool = True
+    stop: Stop | None = None
+    state: State = field(default_factory=dict)
 
 
 class History(Mapping[str, Array]):
@@ -96,10 +105,14 @@ class Result:
 
     components: Array
     n_iter: int
-    converged: bool
-    stop_reason: str
+    stop: Stop
     history: History
-    kkt: float
+    residual: float
+
+    @property
+    def converged(self) -> bool:
+        """Whether the algorithm ended by itself."""
+        return self.stop.converged
 
 
 def run(
@@ -107,98 +120,153 @@ def run(
     *,
     max_iter: int,
     tol: float,
+    measure: str = "",
     callbacks: Sequence[Callback] = (),
     measures: Callable[[Array], Mapping[str, float]] | None = None,
+    state: State | None = None,
+    kept: State | None = None,
 ) -> Result:
-    """Drive an algorithm until its optimality residual is at most ``tol``, or it ends, or is told to stop.
+    """Drive an algorithm until its residual is at most ``tol``, or it ends, or is told to stop.
 
     Parameters
     ----------
     iterations : iterator of Progress
-        The algorithm. Ending by itself means that it converged; a generator may return the reason,
-        and an :class:`Unsettled` one if it did not.
+        The algorithm. It says why it ended by the `stop` of its last iteration or, where it finds out only in the
+        attempt at a next one, by what its generator returns; None means that nothing changes any more.
     max_iter : int
         Largest number of iterations.
     tol : float
-        Stop when ``kkt <= tol``.
+        Stop when a certified residual is this small.
+    measure : str
+        What the residual is.
     callbacks : sequence of callables
-        Each is given every :class:`Progress`; returning a true value stops the run.
+        Each is given every :class:`Progress`; returning a true value stops the run, and a :class:`Stop` says why.
     measures : callable, optional
         Further columns for the history, such as the distance of the components from a truth.
+    state : mapping, optional
+        What a callback was given as ``Progress.state``: the iterations go on behind that one. The algorithm must have
+        been given it too, and its first iteration is then the next one.
+    kept : mapping, optional
+        Further entries of every state, which do not change.
 
     Returns
     -------
     Result
-        The last complete iteration; after Ctrl-C too, with a warning that says so.
+        The last complete iteration; after Ctrl-C too.
     """
-    rows: list[dict[str, float]] = []
-    state: Progress | None = None
-    clock = _Clock()
+    rows = recorded_rows(state)
+    first = int(rows[-1]["n_iter"]) + 1 if rows else 0
+    clock = _Clock(float(rows[-1]["time"]) if rows else 0.0)
+    now: Progress | None = None
+    if state is not None and first > max_iter:  # nothing is left of it
+        last = rows[-1]
+        now = Progress(np.asarray(state["components"]), last["objective"], last["residual"], n_iter=first - 1)
+        return _result(now, Stop("max_iter", last["residual"], tol, measure=measure), rows)
     ending = Ending(iterations)
-    converged, reason = False, f"max_iter={max_iter} reached"
+    stop: Stop | None = None
     try:
-        for number, progress in enumerate(ending):
+        for number, progress in enumerate(ending, first):
             with clock.paused():
-                state = _numbered(progress, number, clock.elapsed)
-                rows.append(_row(state, measures))
-                stopped = [callback(state) for callback in callbacks]
-            if number and state.certified and state.kkt <= tol:
-                converged, reason = True, f"KKT residual {state.kkt:.3g} <= tol={tol:g}"
-                break
-            if any(stopped):
-                reason = "stopped by a callback"
-                break
-            if number >= max_iter:
+                row = _row(progress, number, clock.elapsed)
+                own = _Kept(progress, rows, kept or {}) if progress.state else {}
+                now = replace(progress, n_iter=number, seconds=clock.elapsed, state=own)
+                row.update({} if measures is None else measures(now.components))
+                rows.append(row)
+                wishes = [callback(now) for callback in callbacks]
+            stop = now.stop or _reached(now, max_iter, tol, measure, wishes)
+            if stop is not None:
                 break
         else:
-            converged = not isinstance(ending.reason, Unsettled)
-            reason = str(ending.reason or "no further change is possible")
+            stop = ending.stop or Stop("settled")
     except KeyboardInterrupt:
-        if state is None:
+        if now is None:
             raise
-        reason = f"interrupted by the user after iteration {state.n_iter}"
-        warnings.warn(f"{reason}; the best components so far are kept", RuntimeWarning, stacklevel=2)
-    assert state is not None
-    # details that only some iterations have are NaN in the others
-    columns = {name: [row.get(name, np.nan) for row in rows] for name in dict.fromkeys(n for row in rows for n in row)}
-    return Result(np.ascontiguousarray(state.components), state.n_iter, converged, reason, History(columns), state.kkt)
+        stop = Stop("interrupted")
+    assert now is not None
+    assert stop is not None
+    return _result(now, stop, rows)
 
 
-def _numbered(progress: Progress, number: int, seconds: float) -> Progress:
-    return replace(progress, n_iter=number, seconds=seconds)
+def recorded_rows(state: State | None) -> list[dict[str, float]]:
+    """The rows of the history that a state holds."""
+    columns = {name[len(RECORDED) :]: values for name, values in (state or {}).items() if name.startswith(RECORDED)}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def history_of(rows: Sequence[Mapping[str, float]]) -> History:
+    """One table; details that only some iterations have are NaN in the others."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return History({name: [row.get(name, np.nan) for row in rows] for name in names})
+
+
+def _reached(now: Progress, max_iter: int, tol: float, measure: str, wishes: Sequence[Any]) -> Stop | None:
+    if now.n_iter and now.certified and now.residual <= tol:
+        return Stop("converged", now.residual, tol, measure=measure)
+    for wish in wishes:
+        if wish:
+            return wish if isinstance(wish, Stop) else Stop("callback")
+    return Stop("max_iter", now.residual, tol, measure=measure) if now.n_iter >= max_iter else None
+
+
+def _result(now: Progress, stop: Stop, rows: Sequence[Mapping[str, float]]) -> Result:
+    components = np.ascontiguousarray(now.components)
+    return Result(components, now.n_iter, replace(stop, n_iter=now.n_iter), history_of(rows), now.residual)
+
+
+class _Kept(Mapping[str, Any]):
+    """The state of an algorithm with its components and the iterations so far; those are made a table when read."""
+
+    def __init__(self, progress: Progress, rows: list[dict[str, float]], kept: State) -> None:
+        self._own = {**progress.state, **kept, "components": progress.components}
+        self._rows = rows
+        self._columns: dict[str, Array] | None = None
+
+    @property
+    def _all(self) -> dict[str, Any]:
+        if self._columns is None:
+            history = history_of(self._rows)
+            self._columns = {f"{RECORDED}{name}": history[name] for name in history}
+        return self._own | self._columns
+
+    def __getitem__(self, name: str) -> Any:
+        return self._all[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
 
 
 class Ending:
-    """Iterations one by one, the last of them, and what their generator returned when it ended."""
+    """Iterations one by one, the last of them, and how they ended."""
 
     def __init__(self, iterations: Iterator[Progress]) -> None:
         self.iterations = iterations
         self.last: Progress | None = None
-        self.reason: str | None = None
+        self.stop: Stop | None = None
 
     def __iter__(self) -> Iterator[Progress]:
         while True:
             try:
                 self.last = next(self.iterations)
             except StopIteration as end:
-                self.reason = end.value
+                self.stop = end.value
                 return
+            self.stop = self.last.stop
             yield self.last
 
 
-def _row(state: Progress, measures: Callable[[Array], Mapping[str, float]] | None) -> dict[str, float]:
-    row = {"n_iter": state.n_iter, "time": state.seconds, "objective": state.objective, "kkt": state.kkt}
-    row.update(state.details)
-    if measures is not None:
-        row.update(measures(state.components))
-    return row
+def _row(progress: Progress, number: int, seconds: float) -> dict[str, float]:
+    row = {"n_iter": number, "time": seconds, "objective": progress.objective, "residual": progress.residual}
+    return row | dict(progress.details)
 
 
 class _Clock:
     """Seconds since the start, without what happens inside ``paused``."""
 
-    def __init__(self) -> None:
-        self._start = time.perf_counter()
+    def __init__(self, before: float = 0.0) -> None:
+        self._start = time.perf_counter() - before
 
     @property
     def elapsed(self) -> float:

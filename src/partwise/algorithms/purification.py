@@ -11,7 +11,7 @@ large means do not cancel and sparse samples stay sparse.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
@@ -21,9 +21,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from partwise.algorithms.loop import Progress, Unsettled
-from partwise.exceptions import DegenerateDataWarning, InputError
+from partwise.algorithms.loop import Progress, Stages
+from partwise.exceptions import InputError
 from partwise.linalg.inverse import left_inverse
+from partwise.outcomes import CHANGE, FIXED_POINT, Stop
 from partwise.sources import MemorySource, RowSource, blocks
 from partwise.sources.protocol import Block
 
@@ -39,10 +40,6 @@ COLLAPSED = 100.0  # how far the norm of the inverse may grow
 AVERAGED = 100  # Then the updates of so many iterations are averaged, which leaves a tenth of that error.
 
 
-class Collapsed(Unsettled):
-    """A reason to end that exact steps cannot make good."""
-
-
 def purification(
     source: RowSource,
     H0: Array,
@@ -54,13 +51,13 @@ def purification(
     relu: bool = True,
     fresh: Iterator[RowSource] | None = None,
     tol: float = 0.0,
-) -> Generator[Progress, None, str]:
+) -> Stages:
     """Iterations of Purification from the components ``H0``; returns why it stopped.
 
     See :class:`partwise.Purification` for the parameters.  ``H0`` is taken as it is: weights must be of order one
     (:func:`unit_weights`).  ``fresh`` gives the samples of every iteration; without it they are those of ``source``.
 
-    No function is known to fall, so ``objective`` and ``kkt`` are both the fixed-point residual
+    No function is known to fall, so ``objective`` and ``residual`` are both the fixed-point residual
     ``|2 r Cov(w, x) - H| / |H|`` of the components beside them.
     """
     H = np.array(H0, np.float64)
@@ -75,40 +72,31 @@ def purification(
         moments = sample.reduce(partial(_moments_block, decoder=decoder.cast(sample.dtype)), combine=_merge)
         if scale is None:
             scale = suggested_scale(moments.variances(sample.dtype), threshold if relu else 0.0)
-        residual = 2.0 * (scale or 0.0) * moments.covariance - H
-        kkt = _relative(residual, H)
-        yield Progress(H.astype(source.dtype), kkt, kkt, details=_details(decoder, step, scale), certified=False)
+        target = 2.0 * (scale or 0.0) * moments.covariance - H
+        residual = _relative(target, H)
+        details = _details(decoder, step, scale)
+        yield Progress(H.astype(source.dtype), residual, residual, details=details, certified=False)
         if scale is None:
-            return Unsettled("the weights of the start are the same in all samples: there is no covariance to follow")
-        if iteration and kkt <= tol:
-            return f"fixed-point residual {kkt:.3g} <= tol={tol:g}"
-        if averaged and (averaged >= AVERAGED or kkt <= tol * np.sqrt(averaged)):
-            return (
-                f"the fixed-point residual {kkt:.3g} is the sampling error of {sample.shape[0]} samples; the updates "
-                f"of the last {averaged} iterations were averaged"
-            )
-        settling.see(kkt)
+            return Stop("degenerate", cause="constant-weights")
+        if iteration and residual <= tol:
+            return Stop("converged", residual, tol, measure=FIXED_POINT)
+        if averaged and (averaged >= AVERAGED or residual <= tol * np.sqrt(averaged)):
+            numbers = {"samples": sample.shape[0], "averaged": averaged}
+            return Stop("floor", residual, measure=FIXED_POINT, cause="sampling", details=numbers)
+        settling.see(residual)
         if settling.over and fresh is None:
-            return Unsettled(f"the fixed-point residual {kkt:.3g} has stopped falling")
+            return Stop("stalled", residual, tol, measure=FIXED_POINT)
         if averaged or settling.over:
             averaged += 1
             step /= 1.0 + step  # the mean of all targets from here on: their sampling errors average out
-        new = H + step * residual
+        new = H + step * target
         try:
             decoder = Decoder.of(new, threshold, inverse, activation)
-        except InputError as error:
-            reason = f"stopped, the next components could not be decoded ({error})"
+        except InputError:
             # long steps overflow; components that come to depend on each other find too little in the data
-            kind = DegenerateDataWarning if np.isfinite(new).all() else ConvergenceWarning
-            warnings.warn(f"Purification {reason}", kind, stacklevel=2)
-            return Unsettled(reason)
+            return Stop("degenerate", cause="dependent") if np.isfinite(new).all() else Stop("diverged", cause="step")
         if decoder.norm > COLLAPSED * first_norm:
-            reason = (
-                f"stopped, the components come to depend on each other (norm of their inverse {decoder.norm:.3g}, "
-                f"{first_norm:.3g} at the start): weights that are not independent, such as shares of a whole, do that"
-            )
-            warnings.warn(f"Purification {reason}; use AND", DegenerateDataWarning, stacklevel=2)
-            return Collapsed(reason)
+            return Stop("degenerate", cause="collapsed", details={"norm": decoder.norm, "first_norm": first_norm})
         H = new
         iteration += 1
 
@@ -165,7 +153,7 @@ def batches_of(source: RowSource, size: int, rng: np.random.Generator) -> Iterat
                 yield MemorySource(batch)
 
 
-def polish(source: RowSource, H0: Array, *, threshold: float) -> Generator[Progress, None, str]:
+def polish(source: RowSource, H0: Array, *, threshold: float) -> Stages:
     """Exact steps without sampling error: weights ``x P`` that reach the threshold, then least squares for ``H``.
 
     Where the support of the weights is right and there is no noise, the true components are a fixed point, whatever
@@ -177,20 +165,20 @@ def polish(source: RowSource, H0: Array, *, threshold: float) -> Generator[Progr
     while True:
         try:
             decoder = Decoder.of(H, threshold, "pinv", "hard").cast(source.dtype)
-        except InputError as error:
-            return Unsettled(f"exact steps stopped, the components could not be decoded ({error})")
+        except InputError:
+            return Stop("degenerate", cause="dependent")
         moments = source.reduce(partial(_moments_block, decoder=decoder), combine=_merge)
         active = np.flatnonzero(moments.variances(source.dtype) > 0.0)  # the others stay as they are
         gram = moments.gram[np.ix_(active, active)]
         # the least change, also where weights depend on each other
         change = np.linalg.lstsq(gram, moments.products.T[active] - gram @ H[active], rcond=None)[0]
-        kkt = _relative(change, H)
-        yield Progress(H.astype(source.dtype), kkt, kkt, certified=False)
-        settling.see(kkt)
-        if kkt <= max(EXACT, 8.0 * float(np.finfo(source.dtype).eps)):
-            return f"exact steps would change the components by {kkt:.3g}"
+        residual = _relative(change, H)
+        yield Progress(H.astype(source.dtype), residual, residual, certified=False)
+        settling.see(residual)
+        if residual <= max(EXACT, 8.0 * float(np.finfo(source.dtype).eps)):
+            return Stop("converged", residual, EXACT, measure=CHANGE)
         if settling.over:
-            return f"exact steps still change the components by {kkt:.3g}, no longer by less"
+            return Stop("settled", residual, measure=CHANGE, cause="change")
         H = H.copy()
         H[active] += change
 

@@ -151,7 +151,7 @@ def _fit_partwise(mixture: Mixture, seed: int, progress: Progress) -> Outcome:
     model = pw.HALS(len(mixture.components), init="pure", random_state=seed, callbacks=[show])
     show.tol = model.tol
     seconds = _quietly(model.fit, mixture.X)
-    if model.stop_reason_.startswith("interrupted"):
+    if model.stop_.kind == "interrupted":
         raise KeyboardInterrupt  # a fit keeps what it has; the demo ends
     show.finish(f"{model.n_iter_} iterations")
     return Outcome.of(name, mixture, model, seconds, converged=model.converged_)
@@ -179,12 +179,12 @@ class _Show:
     def __call__(self, state: Any) -> None:
         import numpy as np
 
-        if not state.kkt > self.tol > 0.0:  # the start (NaN), or there already
+        if not state.residual > self.tol > 0.0:  # the start (NaN), or there already
             return
-        self._first = self._first or state.kkt
+        self._first = self._first or state.residual
         whole = np.log(self._first / self.tol)
         if whole > 0.0:
-            self._done = max(self._done, float(np.log(self._first / state.kkt) / whole))
+            self._done = max(self._done, float(np.log(self._first / state.residual) / whole))
         error = np.sqrt(2.0 * state.objective) / self.norm
         note = f"iteration {state.n_iter}, error {error:.0e}"
         self.progress.update(self.task, completed=min(self._done, 1.0), note=note)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from partwise.cli.job import Job
+    from partwise.outcomes import Stop
     from partwise.sources import RowSource
 
 
@@ -31,16 +32,22 @@ class Fitted:
     done_before: int = 0  # iterations of the fit that this one went on with
 
     @property
+    def stop(self) -> Stop | None:
+        """Why it ended; None for a method that does not iterate."""
+        return getattr(self.model, "stop_", None)
+
+    @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended it."""
-        return str(getattr(self.model, "stop_reason_", "")).startswith("interrupted")
+        return self.stop is not None and self.stop.kind == "interrupted"
 
     def facts(self) -> dict[str, Any]:
         """For the manifest and for programs; None where the method does not say."""
         model = self.model
         names = {"error": "reconstruction_error_", "n_iter": "n_iter_", "converged": "converged_"}
-        names |= {"stop_reason": "stop_reason_", "residual": "kkt_", "n_components": "n_components_"}
-        return {name: getattr(model, attribute, None) for name, attribute in names.items()}
+        names |= {"stop_reason": "stop_reason_", "residual": "residual_", "n_components": "n_components_"}
+        facts = {name: getattr(model, attribute, None) for name, attribute in names.items()}
+        return facts | {"stop": None if self.stop is None else self.stop.as_dict()}
 
 
 def build_model(job: Job) -> tuple[Any, list[str] | None]:

@@ -82,16 +82,16 @@ class Watch:
         """Move on."""
         number = state.n_iter + self.done
         by_number = state.details.get("samples", 0.0) / self.samples if self.samples else number / self.most
-        self._share = max(self._share, by_number, self._by_residual(state.kkt))
+        self._share = max(self._share, by_number, self._by_residual(state.residual))
         note = f"iteration {number}, {self._error(state.objective)}"
         self.progress.update(self.task, completed=min(self._share, 1.0), note=note)
 
-    def _by_residual(self, kkt: float) -> float:
-        if not kkt > self.tol > 0.0 or math.isinf(kkt):  # the start (NaN), or there already
+    def _by_residual(self, residual: float) -> float:
+        if not residual > self.tol > 0.0 or math.isinf(residual):  # the start (NaN), or there already
             return 0.0
-        self._first = self._first or kkt
+        self._first = self._first or residual
         whole = math.log(self._first / self.tol)
-        return math.log(self._first / kkt) / whole if whole > 0.0 else 0.0
+        return math.log(self._first / residual) / whole if whole > 0.0 else 0.0
 
     def _error(self, objective: float) -> str:
         if self.measure == "squares":

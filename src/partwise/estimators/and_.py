@@ -23,10 +23,11 @@ from partwise.algorithms.gradient import (
     paper_thresholds,
 )
 from partwise.algorithms.hals import hals, suggested_sweeps
-from partwise.algorithms.loop import Ending, Progress, Stages
+from partwise.algorithms.loop import Ending, Progress, Stages, State
 from partwise.algorithms.signal import Signal, find_signal
 from partwise.estimators.base import Iterative, generator
 from partwise.exceptions import DegenerateDataWarning, InputError
+from partwise.outcomes import CHANGE, KKT, Stop
 from partwise.sources import Inspection, RowSource, inspect
 from partwise.sources.passes import single_blas_thread
 from partwise.starts import make_start, near_pure_start
@@ -99,15 +100,17 @@ class AND(Iterative):
     history_ : History
         One row a stage: time, objective (half the sum of the squares of the weights below their thresholds, which a
         stage makes least; with published thresholds, in batches and in the finish of `nonnegative` half the squared
-        residual), change of the components (``kkt``), threshold, its floor, mean number of active weights; if a truth
-        was given the error and the quantities of the proofs (:class:`partwise.metrics.RecoveryMeasures`).
+        residual), change of the components (``residual``), threshold, its floor, mean number of active weights; if a
+        truth was given the error and the quantities of the proofs (:class:`partwise.metrics.RecoveryMeasures`).
     n_iter_ : int
         Stages done.
     converged_ : bool
         Whether it stopped by itself.
     stop_reason_ : str
         Why it stopped.
-    kkt_ : float
+    stop_ : Stop
+        The same as a value.
+    residual_ : float
         Change of the components in the last stage; after the finish of ``nonnegative`` its KKT residual.
     n_components_ : int
         Number of components.
@@ -237,10 +240,8 @@ class AND(Iterative):
         return self
 
     @property
-    def _residual_name(self) -> str:  # type: ignore[override]
-        if self.nonnegative:
-            return f"KKT residual (of the finish, which goes on to {FINISH_TOL:g})"
-        return "change of the components"
+    def _residual(self) -> str:  # type: ignore[override]
+        return KKT if self.nonnegative else CHANGE
 
     def _thresholds(self) -> Iterator[float]:
         if isinstance(self.thresholds, str):
@@ -275,12 +276,14 @@ class AND(Iterative):
     def _adaptive(self) -> bool:
         return isinstance(self.thresholds, str) and self.thresholds == "adaptive"
 
-    def _begin(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Stages:
+    def _begin(
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
+    ) -> Stages:
         signal = find_signal(source, k, squared_norm=seen.squared_norm, rng=rng)
         self.noise_, self.outside_ = signal.noise, signal.outside
         if not signal.rank:
             yield Progress(np.zeros((k, source.shape[1]), source.dtype), 0.0)
-            return "the data is zero"
+            return Stop("settled", cause="zero")
         stages = self._batches if self.batch_size is not None else self._facets if self._uses_facets() else self._paper
         ending = Ending(stages(source, signal, k, seen, rng))
         H: Any = None
@@ -296,9 +299,9 @@ class AND(Iterative):
             next(polish)  # its start is where the stages ended
             for progress in polish:
                 yield replace(progress, certified=False)
-                if progress.certified and progress.kkt <= FINISH_TOL:
-                    return f"{ending.reason}; then HALS to a KKT residual of {progress.kkt:.2g}"
-        return ending.reason
+                if progress.certified and progress.residual <= FINISH_TOL:
+                    return Stop("converged", progress.residual, FINISH_TOL, measure=KKT, before=ending.stop)
+        return ending.stop
 
     def _facets(self, source: RowSource, signal: Signal, k: int, seen: Inspection, rng: np.random.Generator) -> Stages:
         pure = isinstance(self.init, str) and self.init == "pure"
@@ -334,8 +337,8 @@ class AND(Iterative):
         return make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
 
     @single_blas_thread()
-    def _fit(self, X: Any, truth: Any = None, *, weights: bool = False) -> tuple[RowSource, Any]:
-        result = super()._fit(X, truth, weights=weights)
+    def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
+        result = super()._fit(X, truth, **how)
         self.__dict__.pop("_online", None)  # what a stream has learnt is lost only to a fit that succeeds
         used = np.linalg.norm(self.components_, axis=1) > 0.0
         self.weight_noise_ = np.zeros(len(self.components_))

@@ -13,16 +13,18 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _clone_parametrized
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from partwise.algorithms.loop import Progress, run
+from partwise.algorithms.loop import Progress, State, run
+from partwise.algorithms.randomness import packed, unpack
+from partwise.estimators import telling
 from partwise.exceptions import InputError
 from partwise.io.opening import open_source
 from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.metrics import RecoveryMeasures, total_correlation_error
 from partwise.metrics.residuals import squared_residual
+from partwise.outcomes import KKT, Stop
 from partwise.sources import Inspection, RowSource, brings_own_rows, inspect
 from partwise.sources.passes import single_blas_thread
 from partwise.starts import INITS, make_start
@@ -126,7 +128,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return tags
 
     def _find(
-        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any, state: State | None
     ) -> npt.NDArray[Any]:
         """The components; whatever else a method finds out it sets as attributes."""
         raise NotImplementedError
@@ -144,10 +146,12 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # what is computed between passes is small, and BLAS's threads would still be spinning in the next pass
     @single_blas_thread()
-    def _fit(self, X: Any, truth: Any = None, *, weights: bool = False) -> tuple[RowSource, Any]:
+    def _fit(
+        self, X: Any, truth: Any = None, *, weights: bool = False, state: State | None = None
+    ) -> tuple[RowSource, Any]:
         """Fit, or leave everything as it was; weights are None if not wanted, or if Ctrl-C came meanwhile."""
         with self._all_or_nothing():
-            source, self.components_ = self._run(X, truth)
+            source, self.components_ = self._run(X, truth, state)
         self.n_components_ = len(self.components_)
         self.reconstruction_error_ = np.nan
         W = None
@@ -181,14 +185,14 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self.__dict__.update(before)
             raise
 
-    def _run(self, X: Any, truth: Any) -> tuple[RowSource, npt.NDArray[Any]]:
+    def _run(self, X: Any, truth: Any, state: State | None) -> tuple[RowSource, npt.NDArray[Any]]:
         self._validate_params()
         source = self._open(X, reset=True)
         seen = inspect(source)
         self._check_data(seen)
         seen.warn()
         k = self._check_n_components(source.shape)
-        return source, self._find(source, k, seen, generator(self.random_state), truth)
+        return source, self._find(source, k, seen, generator(self.random_state), truth, state)
 
     def _open(self, X: Any, *, reset: bool) -> RowSource:
         if brings_own_rows(X):
@@ -238,7 +242,23 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return largest
 
 
-class Iterative(Factorization):
+class Ended:
+    """What is said of a fit that has ended, from its ``stop_``."""
+
+    stop_: Stop
+
+    @property
+    def stop_reason_(self) -> str:
+        """Why the fit ended, as a sentence."""
+        return telling.reason(self.stop_)
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the fit ended by itself."""
+        return bool(self.stop_.converged)
+
+
+class Iterative(Ended, Factorization):
     """Base of the estimators that iterate: one loop, a history, a reason to stop.
 
     A subclass names its algorithm in ``_iterations``, from a start that ``init`` names, or in ``_begin``.
@@ -251,10 +271,10 @@ class Iterative(Factorization):
         "tol": [Interval(Real, 0, None, closed="left")],
         "callbacks": [list, tuple],
     }
-    _residual_name: ClassVar[str] = "KKT residual"
+    _residual: ClassVar[str] = KKT  # what the residual of an iteration is
     _follows_proof: ClassVar[bool] = False  # whether a theorem says how the components approach a truth
 
-    def fit(self, X: Any, y: Any = None, *, truth: Any = None) -> Iterative:
+    def fit(self, X: Any, y: Any = None, *, truth: Any = None, state: State | None = None) -> Iterative:
         """Find the components of ``X``.
 
         Parameters
@@ -265,16 +285,19 @@ class Iterative(Factorization):
             There for scikit-learn's interface.
         truth : array-like of shape (n_true, n_features), optional
             True components; their total correlation error is then recorded in ``history_``.
+        state : mapping, optional
+            What ``Progress.state`` held in a callback of another fit of this data with these parameters: goes on from
+            there, to the same bits as if it had not been broken off.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        self._fit(X, truth)
+        self._fit(X, truth, state=state)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, truth: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, *, truth: Any = None, state: State | None = None) -> Any:
         """Find the components of ``X`` and return its weights, which equal those of ``transform(X)``.
 
         Parameters
@@ -285,13 +308,15 @@ class Iterative(Factorization):
             There for scikit-learn's interface.
         truth : array-like of shape (n_true, n_features), optional
             True components, for ``history_``.
+        state : mapping, optional
+            As in ``fit``.
 
         Returns
         -------
         ndarray or Dask array of shape (n_samples, n_components)
             Non-negative weights.
         """
-        return self._weights_of(*self._fit(X, truth, weights=True))
+        return self._weights_of(*self._fit(X, truth, weights=True, state=state))
 
     def __sklearn_clone__(self) -> Iterative:
         """A clone is not fitted, but a fitted estimator to start from is part of the parameters and stays fitted."""
@@ -300,44 +325,50 @@ class Iterative(Factorization):
             cloned.init = deepcopy(self.init)
         return cloned
 
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
-        """The algorithm on this data from this start; or a subclass gives ``_begin``."""
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
+        """The algorithm on this data from this start, or behind this state; or a subclass gives ``_begin``."""
         raise NotImplementedError
 
-    def _begin(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Iterator[Progress]:
-        """The iterations from the start that ``init`` names."""
+    def _begin(
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
+    ) -> Iterator[Progress]:
+        """The iterations from the start that ``init`` names, or behind a state."""
+        if state is not None:
+            return self._iterations(source, state["components"], seen, state)
         nonnegative = not self._allow_negative
         # the start is not kept here: it is as large as the components
         return self._iterations(
-            source, make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=nonnegative), seen
+            source, make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=nonnegative), seen, None
         )
 
     def _find(
-        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any, state: State | None
     ) -> npt.NDArray[Any]:
         measures = None
         if truth is not None:
             measures = self._measures(check_components(truth, source.shape[1], name="truth"))
+        if state is not None:
+            unpack(state["rng"], rng)
+        kept = {"rng": packed(rng)}  # as it is before the first draw: what a continued fit draws again is the same
         result = run(
-            self._begin(source, k, seen, rng),
+            self._begin(source, k, seen, rng, state),
             max_iter=self.max_iter,
             tol=self.tol,
+            measure=self._residual,
             callbacks=self.callbacks,
             measures=measures,
+            state=state,
+            kept=kept,
         )
-        self.n_iter_, self.converged_ = result.n_iter, result.converged
-        self.stop_reason_, self.history_, self.kkt_ = result.stop_reason, result.history, result.kkt
+        self.n_iter_, self.stop_ = result.n_iter, result.stop
+        self.history_, self.residual_ = result.history, result.residual
         return result.components
 
-    def _fit(self, X: Any, truth: Any = None, *, weights: bool = False) -> tuple[RowSource, Any]:
-        fitted = super()._fit(X, truth, weights=weights)
-        if self.stop_reason_.startswith("max_iter") and self.tol > 0.0:
-            warnings.warn(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} with a {self._residual_name} of "
-                f"{self.kkt_:.3g}{'' if self.kkt_ <= self.tol else f' > tol={self.tol:g}'}; raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+    def _fit(
+        self, X: Any, truth: Any = None, *, weights: bool = False, state: State | None = None
+    ) -> tuple[RowSource, Any]:
+        fitted = super()._fit(X, truth, weights=weights, state=state)
+        telling.warn(self.stop_, type(self).__name__, tol=self.tol)
         return fitted
 
     def _measures(self, truth: Any) -> Callable[[Any], dict[str, float]]:

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from partwise.algorithms.alternating import Penalty
 from partwise.algorithms.anls import anls
 from partwise.algorithms.hals import hals, suggested_sweeps
-from partwise.algorithms.loop import Progress
+from partwise.algorithms.loop import Progress, State
 from partwise.algorithms.mu import Divergence, decode_beta_block, mu
 from partwise.estimators.base import Iterative
 from partwise.exceptions import InputError
@@ -52,6 +52,11 @@ class _Penalised(Iterative):
         self.tol = tol
         self.random_state = random_state
         self.callbacks = callbacks
+
+    @property
+    def kkt_(self) -> float:
+        """Residual of the optimality conditions of both factors, relative to the data."""
+        return float(self.residual_)
 
     def _W_penalty(self) -> Penalty:
         return Penalty(self.l1_W * self.n_features_in_, self.l2_W * self.n_features_in_)
@@ -109,7 +114,9 @@ class HALS(_Penalised):
         Whether the optimality conditions hold to ``tol``.
     stop_reason_ : str
         Why it stopped.
-    kkt_ : float
+    stop_ : Stop
+        The same as a value.
+    residual_, kkt_ : float
         Residual of the optimality conditions in the last iteration.
     n_components_ : int
         Number of components.
@@ -166,7 +173,7 @@ class HALS(_Penalised):
         self.sweeps = sweeps
         self.extrapolate = extrapolate
 
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
         automatic = suggested_sweeps(seen.nonzero / max(1, source.shape[0]), source.shape[1], len(H0))
         return hals(
             source,
@@ -218,7 +225,9 @@ class ANLS(_Penalised):
         Whether the optimality conditions hold to ``tol``.
     stop_reason_ : str
         Why it stopped.
-    kkt_ : float
+    stop_ : Stop
+        The same as a value.
+    residual_, kkt_ : float
         Residual of the optimality conditions in the last iteration.
     n_components_ : int
         Number of components.
@@ -238,7 +247,7 @@ class ANLS(_Penalised):
     True
     """
 
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
         return anls(
             source,
             H0,
@@ -288,7 +297,9 @@ class MU(_Penalised):
         Whether the optimality conditions hold to ``tol``.
     stop_reason_ : str
         Why it stopped.
-    kkt_ : float
+    stop_ : Stop
+        The same as a value.
+    residual_, kkt_ : float
         Residual of the optimality conditions in the last iteration.
     n_components_ : int
         Number of components.
@@ -358,7 +369,7 @@ class MU(_Penalised):
                 "divergence is infinite; use beta_loss > 0 or add a small constant to X"
             )
 
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection) -> Iterator[Progress]:
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
         return mu(
             source,
             H0,

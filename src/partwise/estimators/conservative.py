@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from partwise.algorithms.conservative import Decay, Learner, Rule, conservative
 from partwise.algorithms.loop import run
-from partwise.estimators.base import Factorization, generator
+from partwise.estimators import telling
+from partwise.estimators.base import Ended, Factorization, generator
 from partwise.linalg.nnls import check_components
 from partwise.metrics import total_correlation_error
 from partwise.sources import Inspection, RowSource, blocks, inspect
@@ -23,7 +24,7 @@ from partwise.sources.protocol import Block
 ENDLESS = np.iinfo(np.int64).max
 
 
-class ConservativeNMF(Factorization):
+class ConservativeNMF(Ended, Factorization):
     """Conservative online learning: one sample at a time, each by the smallest change that recovers it.
 
     V. Elser's algorithm [1]_. An encoder E and a decoder D are changed as little as possible, in the sense of
@@ -86,6 +87,8 @@ class ConservativeNMF(Factorization):
         Whether the error came down to ``tol``.
     stop_reason_ : str
         Why it stopped.
+    stop_ : Stop
+        The same as a value.
     n_components_ : int
         Number of components.
     n_features_in_ : int
@@ -213,7 +216,7 @@ class ConservativeNMF(Factorization):
         return source.deliver(source.map_rows(self._encoder(source.dtype), width=len(self.components_)))
 
     def _find(
-        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any, state: Any
     ) -> npt.NDArray[Any]:
         measures = None
         if truth is not None:
@@ -226,8 +229,8 @@ class ConservativeNMF(Factorization):
         order = rng if self.shuffle else None
         batches = conservative(source, learner, passes=self.max_passes, tol=self.tol, rng=order)
         result = run(batches, max_iter=ENDLESS, tol=-1.0, callbacks=self.callbacks, measures=measures)
-        self.n_iter_, self.converged_ = result.n_iter, result.converged
-        self.stop_reason_, self.history_ = result.stop_reason, result.history
+        self.n_iter_, self.stop_, self.history_ = result.n_iter, result.stop, result.history
+        telling.warn(self.stop_, type(self).__name__)
         self.error_ = float(result.history["objective"][-1])
         self._publish()  # after Ctrl-C a little more than the last batch
         return self.components_

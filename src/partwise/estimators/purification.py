@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from numbers import Integral, Real
@@ -11,10 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from partwise.algorithms.loop import Ending, Progress, Stages, Unsettled
+from partwise.algorithms.loop import Ending, Progress, Stages, State
 from partwise.algorithms.purification import (
     NORMS,
-    Collapsed,
     Decoder,
     balanced,
     batches_of,
@@ -25,6 +25,7 @@ from partwise.algorithms.purification import (
 from partwise.algorithms.signal import find_signal
 from partwise.estimators.base import Iterative
 from partwise.exceptions import InputError
+from partwise.outcomes import FIXED_POINT
 from partwise.sources import GeneratedSource, Inspection, RowSource
 from partwise.starts import make_start, near_pure_start
 
@@ -102,7 +103,7 @@ class Purification(Iterative):
     reconstruction_error_ : float
         ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
-        One row an iteration: time, fixed-point residual (``objective`` and ``kkt``; in the finish, the change that
+        One row an iteration: time, fixed-point residual (``objective`` and ``residual``; in the finish, the change that
         the next exact step would make), threshold, step, scale, inverse_norm and gap (NaN in the finish); if a truth
         was given the error and the quantities of the proof (:class:`partwise.metrics.RecoveryMeasures`).
     n_iter_ : int
@@ -111,7 +112,9 @@ class Purification(Iterative):
         Whether it stopped by itself.
     stop_reason_ : str
         Why it stopped.
-    kkt_ : float
+    stop_ : Stop
+        The same as a value.
+    residual_ : float
         Fixed-point residual of the components; after the finish, what another exact step would change.
     n_components_ : int
         Number of components.
@@ -137,7 +140,7 @@ class Purification(Iterative):
 
     _allow_negative: ClassVar[bool] = True
     _follows_proof: ClassVar[bool] = True
-    _residual_name: ClassVar[str] = "fixed-point residual"
+    _residual: ClassVar[str] = FIXED_POINT
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Iterative._parameter_constraints,
         "threshold": [Interval(Real, 0, 1, closed="left")],
@@ -183,7 +186,9 @@ class Purification(Iterative):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def _begin(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Iterator[Progress]:
+    def _begin(
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
+    ) -> Iterator[Progress]:
         H0 = self._start(source, k, seen, rng)
         H, _ = unit_weights(source, H0, inverse=self.inverse)
         self.balance_ = np.ones(k)
@@ -213,15 +218,18 @@ class Purification(Iterative):
             )
         )
         yield from iterations
-        reason, last = iterations.reason, iterations.last
-        if self.finish is None or last is None or isinstance(reason, Collapsed):
-            return reason
+        stop, last = iterations.stop, iterations.last
+        assert stop is not None
+        assert last is not None
+        if self.finish is None or stop.cause == "collapsed":
+            return stop
         finish = Ending(polish(source, last.components, threshold=float(self.threshold)))
         yield from islice(finish, 1, None)  # the first is where we are
-        both = f"{reason}; {finish.reason}"
+        assert finish.stop is not None
         # exact steps make good an iteration that did not settle only if they settle themselves
-        settled = not isinstance(reason, Unsettled) or (finish.last is not None and finish.last.kkt <= self.tol)
-        return both if settled and not isinstance(finish.reason, Unsettled) else Unsettled(both)
+        if stop.converged or not finish.stop.converged or finish.stop.value <= self.tol:
+            return replace(finish.stop, before=stop)
+        return replace(finish.stop, kind="stalled", before=stop)
 
     def _fresh(self, source: RowSource, rng: np.random.Generator) -> Iterator[RowSource] | None:
         """The samples of every iteration; None if always the same."""
@@ -231,8 +239,8 @@ class Purification(Iterative):
             return iter(partial(source.fresh, rng), None)
         return None if self.batch_size is None else batches_of(source, int(self.batch_size), rng)
 
-    def _fit(self, X: Any, truth: Any = None, *, weights: bool = False) -> tuple[RowSource, Any]:
-        fitted = super()._fit(X, truth, weights=weights)
+    def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
+        fitted = super()._fit(X, truth, **how)
         used = self.history_["scale"][~np.isnan(self.history_["scale"])]
         self.scale_ = float(used[-1]) if len(used) else np.nan
         self.threshold_ = float(self.threshold)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -15,10 +14,10 @@ from partwise.estimators.and_ import AND
 from partwise.estimators.base import Factorization
 from partwise.estimators.classic import MU
 from partwise.estimators.conservative import ConservativeNMF
+from partwise.outcomes import Stop
 
-ON_THE_WAY = "on the way"  # why a model in the middle of its fit has stopped
 CHANGED = ("init", "max_iter", "thresholds")  # parameters that the rest of a fit has values of its own for
-LINES = ("n_iter", "time", "objective", "kkt")
+LINES = ("n_iter", "time", "objective", "residual")
 
 
 class Recorder:
@@ -36,7 +35,7 @@ class Recorder:
 
     def __call__(self, progress: Progress) -> None:
         """Remember an iteration."""
-        row = dict(zip(LINES, (progress.n_iter, progress.seconds, progress.objective, progress.kkt), strict=True))
+        row = dict(zip(LINES, (progress.n_iter, progress.seconds, progress.objective, progress.residual), strict=True))
         self.rows.append(row | dict(progress.details))
 
     def history(self) -> History:
@@ -75,13 +74,13 @@ def snapshot(model: Any, components: Any, history: History) -> Any:
         if name in vars(model):
             setattr(found, name, vars(model)[name])
     found.history_, found.n_iter_ = history, int(history["n_iter"][-1])
-    found.converged_, found.stop_reason_ = False, ON_THE_WAY
+    found.stop_ = Stop("running", n_iter=found.n_iter_)
     found.reconstruction_error_ = np.nan
     if isinstance(model, ConservativeNMF):
         found._learner, found.error_ = model._learner, float(history["objective"][-1])
         found._publish()
     else:
-        found.kkt_ = float(history["kkt"][-1])
+        found.residual_ = float(history["residual"][-1])
     return found
 
 
@@ -112,24 +111,14 @@ def go_on(model: Any, checkpoint: Any, fit: Callable[[Any], Any]) -> None:
         levels = list(islice(model._thresholds(), int(whole["max_iter"]) + 1))
         model.thresholds = levels[done:] or levels[-1:]
 
-    def counted(text: Any) -> str:
-        """Numbers of this fit as those of the whole one."""
-        text = re.sub(r"max_iter=\d+", f"max_iter={whole.get('max_iter')}", str(text))
-        return re.sub(r"after iteration (\d+)", lambda found: f"after iteration {done + int(found[1])}", text)
-
-    told: list[warnings.WarningMessage] = []
     try:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            fit(model)
+        fit(model)
     finally:
         model.set_params(**whole)
         for name in ("_state", "_settled"):  # where the fit did not come to use them
             model.__dict__.pop(name, None)
-        for warning in told:
-            warnings.warn(counted(warning.message), warning.category, stacklevel=2)
     model.history_, model.n_iter_ = joined(checkpoint.history_, model.history_), model.n_iter_ + done
-    model.stop_reason_ = counted(model.stop_reason_)
+    model.stop_ = replace(model.stop_, n_iter=model.n_iter_)
 
 
 def joined(before: History, after: History) -> History:

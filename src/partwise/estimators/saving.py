@@ -24,9 +24,10 @@ from partwise.io.preparation import Preparation
 from partwise.io.versions import library_versions
 from partwise.linalg.lp import LPCertificate
 from partwise.linalg.simplex import MixtureCertificate
+from partwise.outcomes import Stop
 from partwise.sources import RowSource, blocks
 
-RECORDS = {kind.__name__: kind for kind in (LPCertificate, MixtureCertificate, Preparation, Separability)}
+RECORDS = {kind.__name__: kind for kind in (LPCertificate, MixtureCertificate, Preparation, Separability, Stop)}
 ATTRIBUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 SAME_SHAPE = ("detectors_",)  # attributes shaped as the components
 

@@ -59,7 +59,9 @@ class Separable(Factorization):
         """The factor of every point before picking."""
         return None
 
-    def _find(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any) -> Array:
+    def _find(
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any, state: Any
+    ) -> Array:
         picks = self._pick(source, k, rng)
         self.anchors_ = picks.anchors
         if len(self.anchors_) < k and seen.largest > 0.0:  # that all is zero has been told

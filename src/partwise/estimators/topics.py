@@ -195,7 +195,7 @@ class AnchorTopics(Factorization):
         return self.__dict__.get("feature_names_in_", range(self.n_features_in_))
 
     def _find(
-        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any, state: Any
     ) -> npt.NDArray[Any]:
         if self.feature_names is not None and len(self.feature_names) != source.shape[1]:
             raise InputError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -10,12 +9,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from partwise.algorithms.bayes import refine
 from partwise.algorithms.kmeans import kmeans
-from partwise.algorithms.loop import Ending, Progress, Stages, Unsettled
+from partwise.algorithms.loop import Ending, Progress, Stages, State
 from partwise.algorithms.tsvdnmf import (
     Parts,
     basis_vectors,
@@ -27,6 +25,7 @@ from partwise.algorithms.tsvdnmf import (
     usable,
 )
 from partwise.estimators.base import Iterative
+from partwise.outcomes import CHANGE, Stop
 from partwise.sources import Inspection, RowSource
 
 PAPER_EPS0 = 0.04
@@ -54,7 +53,9 @@ class _Clustered(Iterative):
     def _parts(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Parts:
         raise NotImplementedError
 
-    def _begin(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Iterator[Progress]:
+    def _begin(
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
+    ) -> Iterator[Progress]:
         return self._steps(source, k, seen, rng)
 
     def _steps(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Stages:
@@ -63,10 +64,8 @@ class _Clustered(Iterative):
         tell(parts.notes)
         yield Progress(parts.components.astype(source.dtype), np.nan)
         if parts.clusters.settled:
-            return "all steps are done"
-        reason = f"Lloyd's algorithm was stopped at max_iter={self.max_iter} before all records had settled"
-        warnings.warn(f"{reason}; raise max_iter", ConvergenceWarning, stacklevel=2)
-        return Unsettled(reason)
+            return Stop("done")
+        return Stop("max_iter", self.max_iter, cause="lloyd")
 
     def _keep(self, source: RowSource, parts: Parts) -> None:
         self.labels_ = source.deliver(parts.clusters.labels)
@@ -74,8 +73,8 @@ class _Clustered(Iterative):
         self.thresholds_, self.pruned_ = parts.thresholds.levels, parts.thresholds.partner
         self.dominant_features_, self.pure_records_ = parts.dominant, parts.pure
 
-    def _fit(self, X: Any, truth: Any = None, *, weights: bool = False) -> tuple[RowSource, Any]:
-        fitted = super()._fit(X, truth, weights=weights)
+    def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
+        fitted = super()._fit(X, truth, **how)
         self.n_iter_ += self.n_lloyd_
         return fitted
 
@@ -162,11 +161,11 @@ class TSVDNMF(_Clustered):
         ``|X - W H| / |X|`` with the exact non-negative weights.
     history_ : History
         The steps in one row, then one row an iteration of the refinement: expected squared residual (``objective``),
-        change (``kkt``), standard deviation of the noise (``noise``), expected number of positive weights of a record
+        change (``residual``), standard deviation of the noise (``noise``), expected number of positive weights of a record
         (``active``), standard deviation of the entries of components around their common profile (``spread``).
     n_iter_ : int
         Passes of Lloyd's algorithm and iterations of the refinement.
-    converged_, stop_reason_, kkt_ : bool, str, float
+    converged_, stop_reason_, stop_, residual_ : bool, str, Stop, float
         Of the refinement.
     n_components_, n_features_in_ : int
         Numbers of components and features.
@@ -193,7 +192,7 @@ class TSVDNMF(_Clustered):
     np.True_
     """
 
-    _residual_name: ClassVar[str] = "change of the components"
+    _residual: ClassVar[str] = CHANGE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_Clustered._parameter_constraints,
         "tol": Iterative._parameter_constraints["tol"],
@@ -271,13 +270,13 @@ class TSVDNMF(_Clustered):
         steps = Ending(super()._steps(source, k, seen, rng))
         yield from steps
         if not self.refine or steps.last is None:
-            return steps.reason
+            return steps.stop
         start = np.maximum(steps.last.components.astype(np.float64), 0.0)
         refinement = Ending(refine(source, start, squared_norm=seen.squared_norm, rng=rng, tol=self.tol))
         for state in islice(refinement, 1, None):  # the first is where we are
             # not certified: the refinement itself says why it ends
             yield replace(state, components=state.components.astype(source.dtype), certified=False)
-        return refinement.reason
+        return refinement.stop
 
 
 class TSVD(_Clustered):
@@ -328,7 +327,7 @@ class TSVD(_Clustered):
         ``|X - W H| / |X|`` with the exact non-negative weights.
     history_ : History
         One row.
-    converged_, stop_reason_, kkt_ : bool, str, float
+    converged_, stop_reason_, stop_, residual_ : bool, str, Stop, float
         True, what was done, NaN.
     n_components_, n_features_in_ : int
         Numbers of components and features.
@@ -424,7 +423,7 @@ class KMeans(_Clustered):
         ``|X - W H| / |X|`` with the exact non-negative weights.
     history_ : History
         One row.
-    converged_, stop_reason_, kkt_ : bool, str, float
+    converged_, stop_reason_, stop_, residual_ : bool, str, Stop, float
         True, what was done, NaN.
     n_components_, n_features_in_ : int
         Numbers of components and features.

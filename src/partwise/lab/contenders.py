@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from partwise.algorithms.loop import Progress
 from partwise.lab.experiment import Contender, Found, Problem
+from partwise.outcomes import Stop
 
 Runner = Callable[[Problem, int, float | None], Found]
 DOCUMENT_LENGTH = 1000  # words that online LDA is told a document has: about the length of a paper
@@ -66,7 +68,7 @@ def fitted(
         if start and problem.start is not None:
             more["init"] = _lifted(problem) if clip else problem.start
         if budget is not None and "callbacks" in known:
-            more["callbacks"] = [lambda progress: progress.seconds > budget]
+            more["callbacks"] = [partial(_out_of_time, budget=budget)]
         model.set_params(**more)
         X = _data(problem, clip, seed if fresh else None)
         # the truth goes into the history alone, and measuring it is not on the clock
@@ -109,6 +111,10 @@ def _lifted(problem: Problem) -> np.ndarray:
     return start
 
 
+def _out_of_time(progress: Progress, budget: float) -> Stop | None:
+    return Stop("time", progress.seconds, budget) if progress.seconds > budget else None
+
+
 def _facts(model: Any, seconds: float) -> dict[str, Any]:
     history = getattr(model, "history_", {})
     # the history's clock stands still while the error against the truth is measured
@@ -116,8 +122,8 @@ def _facts(model: Any, seconds: float) -> dict[str, Any]:
     facts["found"] = len(model.components_)
     if hasattr(model, "n_iter_"):
         facts["iterations"] = int(model.n_iter_)
-    if hasattr(model, "stop_reason_"):
-        facts["reason"] = str(model.stop_reason_)
+    if hasattr(model, "stop_"):
+        facts["stop"], facts["reason"] = model.stop_.kind, str(model.stop_reason_)
     if hasattr(model, "inverse_norm_"):
         facts["amplification"] = float(model.inverse_norm_)
     if "error" in history:

@@ -291,7 +291,7 @@ def _keep(rows: np.ndarray | None, path: Path) -> None:
 
 def _stop_if_interrupted(found: Found) -> None:
     # a fit that gets Ctrl-C keeps the best so far and returns: that is no measurement, so the run ends here
-    if str(found.facts.get("reason", "")).startswith("interrupted"):
+    if found.facts.get("stop") == "interrupted":
         raise KeyboardInterrupt
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.estimators.telling import RESIDUALS
+from partwise.outcomes import Stop
 from partwise.report.rows import Rows, Selected, pass_over
 from partwise.sources import RowSource, blocks
 
@@ -30,7 +32,7 @@ class Course:
     learnt: int | None  # samples in all, where a method takes them one by one
     seconds: float | None
     converged: bool | None
-    reason: str | None
+    stop: Stop | None
     wanted: bool  # whether convergence was asked for
     residual: float | None
     residual_name: str
@@ -200,17 +202,17 @@ def weights_map(shares: Array, most: int = MAP_ROWS) -> Array:
 def course(model: Any) -> Course:
     """How the fit went, as far as the estimator tells."""
     history = getattr(model, "history_", None) or {}
-    kkt = getattr(model, "kkt_", None)
+    residual = getattr(model, "residual_", None)
     times = history.get("time", [])
-    name = str(getattr(model, "_residual_name", "residual"))
+    name = RESIDUALS.get(getattr(model, "_residual", ""), "residual")
     return Course(
         n_iter=_or_none(int, getattr(model, "n_iter_", None)),
         learnt=_or_none(int, getattr(model, "n_samples_seen_", None)),
         seconds=float(times[-1]) if len(times) else None,
         converged=_or_none(bool, getattr(model, "converged_", None)),
-        reason=_or_none(str, getattr(model, "stop_reason_", None)),
+        stop=getattr(model, "stop_", None),
         wanted=getattr(model, "tol", 1.0) != 0.0,
-        residual=float(kkt) if kkt is not None and np.isfinite(kkt) else None,
+        residual=float(residual) if residual is not None and np.isfinite(residual) else None,
         residual_name=name,
         curves=_curves(history, name),
     )
@@ -221,8 +223,8 @@ def _or_none(kind: Any, value: Any) -> Any:
 
 
 def _curves(history: Any, residual_name: str) -> tuple[tuple[str, Array, Array], ...]:
-    columns = {"objective": "Objective", "kkt": residual_name[:1].upper() + residual_name[1:]}
-    same = np.array_equal(history.get("objective", ()), history.get("kkt", ()), equal_nan=True)
+    columns = {"objective": "Objective", "residual": residual_name[:1].upper() + residual_name[1:]}
+    same = np.array_equal(history.get("objective", ()), history.get("residual", ()), equal_nan=True)
     found = []
     for column, name in columns.items():
         if column not in history or (same and column == "objective"):  # Purification has only a residual to follow

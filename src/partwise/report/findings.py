@@ -44,9 +44,9 @@ def _not_converged(facts: Facts) -> Finding | None:
     course = facts.course
     if course.converged is not False or not course.wanted:
         return None
-    text = ending(course.reason, False, course.n_iter).removeprefix("It did not converge: ")
+    text = ending(course.stop, course.n_iter).removeprefix("It did not converge: ")
     text = text[:1].upper() + text[1:]
-    if course.residual is not None and (course.reason or "").startswith("max_iter"):
+    if course.residual is not None and course.stop is not None and course.stop.kind == "max_iter":
         text += f" The {course.residual_name} was {number(course.residual)}; raise max_iter, or tol if that is enough."
     return "Not converged", text
 

@@ -79,7 +79,7 @@ def render(
             curves=[
                 charts.curve(*curve, "iteration" if course.learnt is None else "samples") for curve in course.curves
             ],
-            ending=ending(course.reason, course.converged, course.n_iter, wanted=course.wanted),
+            ending=ending(course.stop, course.n_iter, wanted=course.wanted),
             histogram=_histogram(facts.rows.unexplained),
             worst=[
                 (names.sample(int(i)), percent(float(value)))

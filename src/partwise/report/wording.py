@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
+
+from partwise.estimators.telling import reason
+from partwise.outcomes import CHANGE, KKT, Stop
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -78,15 +79,13 @@ def listed(things: list[str], most: int = 6, total: int | None = None) -> str:
     return " and ".join(filter(None, [", ".join(first[:-1]), first[-1]]))
 
 
-def ending(reason: str | None, converged: bool | None, n_iter: int | None, *, wanted: bool = True) -> str:
+def ending(stop: Stop | None, n_iter: int | None, *, wanted: bool = True) -> str:
     """Why a fit stopped, as a sentence.
 
     Parameters
     ----------
-    reason : str or None
-        The estimator's ``stop_reason_``; None for a method that does not iterate, or learns step by step.
-    converged : bool or None
-        Its ``converged_``.
+    stop : Stop or None
+        The estimator's ``stop_``; None for a method that does not iterate, or learns step by step.
     n_iter : int or None
         Its ``n_iter_``.
     wanted : bool, default=True
@@ -97,23 +96,24 @@ def ending(reason: str | None, converged: bool | None, n_iter: int | None, *, wa
     str
         The sentence.
     """
-    if reason is None:
+    if stop is None:
         direct = "The method computes its parts directly, without iterations."
         return direct if n_iter is None else "It was trained bit by bit, and can go on."
-    n_iter = n_iter or 0
-    if match := re.fullmatch(r"KKT residual (\S+) <= tol=(\S+)", reason):
-        level, tol = (number(float(value)) for value in match.groups())
+    iterations = count(n_iter or 0, "iteration")
+    if stop.kind == "converged" and stop.measure == KKT and stop.before is None:
+        level, tol = number(stop.value), number(stop.tolerance)
         return f"It converged: the residual of the optimality conditions fell to {level}, within the tolerance {tol}."
-    if match := re.fullmatch(r"components changed by (\S+) <= tol=\S+", reason):
-        return f"It converged: the last step changed the components by only {number(float(match[1]))}."
-    if reason.startswith("max_iter"):
+    if stop.kind == "converged" and stop.measure == CHANGE and stop.before is None:
+        return f"It converged: the last step changed the components by only {number(stop.value)}."
+    if stop.kind == "max_iter" and not stop.cause:
         if not wanted:
-            return f"It did the {count(n_iter, 'iteration')} that were asked for."
-        return f"It did not converge: the limit of {count(n_iter, 'iteration')} came first."
-    if reason == "stopped by a callback":
-        return f"A callback stopped it after {count(n_iter, 'iteration')}."
-    if reason.startswith("interrupted"):
-        return f"It was {reason}."
-    if converged:
-        return f"It converged: {reason}." if reason != "all steps are done" else "It did all of its steps."
-    return f"It {'did not converge' if wanted else 'ended'}: {reason}."
+            return f"It did the {iterations} that were asked for."
+        return f"It did not converge: the limit of {iterations} came first."
+    if stop.kind == "callback":
+        return f"A callback stopped it after {iterations}."
+    if stop.kind == "interrupted":
+        return f"It was interrupted by the user after iteration {n_iter or 0}."
+    if stop.kind == "done" and not stop.cause:
+        return "It did all of its steps."
+    how = "converged" if stop.converged else "did not converge" if wanted else "ended"
+    return f"It {how}: {reason(stop)}."

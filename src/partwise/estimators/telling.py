@@ -1,0 +1,116 @@
+"""How a fit ended, in the library's words: ``stop_reason_`` and warnings."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from partwise.exceptions import DegenerateDataWarning
+from partwise.outcomes import AVERAGE_ERROR, CHANGE, FIXED_POINT, KKT, Stop
+
+RESIDUALS = {
+    KKT: "KKT residual",
+    CHANGE: "change of the components",
+    FIXED_POINT: "fixed-point residual",
+    AVERAGE_ERROR: "average error",
+}
+REACHED = {
+    KKT: "KKT residual {value:.3g} <= tol={tolerance:g}",
+    CHANGE: "components changed by {value:.2g} <= tol={tolerance:g}",
+    FIXED_POINT: "fixed-point residual {value:.3g} <= tol={tolerance:g}",
+    AVERAGE_ERROR: "average error {value:.3g} <= tol={tolerance:g}",
+}
+# by kind, and by kind and cause where that says more
+SENTENCES = {
+    "settled": "no further change is possible",
+    "settled/cone": "all samples lie in the cone of {records:.0f} of them",
+    "settled/zero": "the data is zero",
+    "settled/change": "exact steps still change the components by {value:.3g}, no longer by less",
+    "settled/nothing-to-refine": "there is nothing to refine",
+    "settled/noiseless": "there is no noise to average out",
+    "floor/threshold": "the threshold reached its floor, {value:.2g} of the largest weight",
+    "floor/noise": "the threshold reached the noise in the weights, {value:.2g}",
+    "floor/sampling": "the fixed-point residual {value:.3g} is the sampling error of {samples:.0f} samples; the updates "
+    "of the last {averaged:.0f} iterations were averaged",
+    "done": "all steps are done",
+    "done/thresholds": "the sequence of thresholds ended",
+    "max_iter": "max_iter={n_iter} reached",
+    "max_iter/lloyd": "Lloyd's algorithm was stopped at max_iter={value:.0f} before all records had settled",
+    "passes": "{value:.0f} passes done",
+    "stalled": "the {residual} {value:.3g} has stopped falling",
+    "diverged": "the components are not finite",
+    "diverged/step": "stopped, the next components are not finite; use a smaller step",
+    "diverged/step_size": "the components are not finite; use a smaller step_size",
+    "degenerate": "no further step is possible",
+    "degenerate/merged": "two components fell together; the stage before is kept",
+    "degenerate/constant-weights": "the weights of the start are the same in all samples: there is no covariance to "
+    "follow",
+    "degenerate/dependent": "stopped, the next components could not be decoded: they depend linearly on each other",
+    "degenerate/collapsed": "stopped, the components come to depend on each other (norm of their inverse {norm:.3g}, "
+    "{first_norm:.3g} at the start): weights that are not independent, such as shares of a whole, do that",
+    "callback": "stopped by a callback",
+    "time": "the limit of {tolerance:g} s came first",
+    "interrupted": "interrupted by the user after iteration {n_iter}",
+    "running": "on the way",
+}
+ADVICE = {
+    "max_iter/lloyd": "raise max_iter",
+    "degenerate/merged": "give more samples, fewer components or another init",
+    "degenerate/collapsed": "use Facets or AND",
+}
+
+
+def reason(stop: Stop) -> str:
+    """Why a fit ended, as a sentence without a full stop.
+
+    Examples
+    --------
+    >>> reason(Stop("converged", 2e-6, 1e-5, measure="kkt"))
+    'KKT residual 2e-06 <= tol=1e-05'
+    >>> reason(Stop("max_iter", n_iter=20))
+    'max_iter=20 reached'
+    """
+    template = REACHED.get(stop.measure, "converged") if stop.kind == "converged" else _by_cause(SENTENCES, stop)
+    facts = {"residual": RESIDUALS.get(stop.measure, "residual"), **stop.details}
+    told = template.format(value=stop.value, tolerance=stop.tolerance, n_iter=stop.n_iter, **facts)
+    return told if stop.before is None else f"{reason(stop.before)}; then {told}"
+
+
+def warn(stop: Stop, name: str, *, tol: float = 0.0, stacklevel: int = 3) -> None:
+    """Warn if a fit did not end by itself or on demand; the warning carries the stop.
+
+    Parameters
+    ----------
+    stop : Stop
+        How it ended.
+    name : str
+        The estimator.
+    tol : float, default=0
+        Its tolerance; with 0 nobody expects it to end before ``max_iter``.
+    stacklevel : int, default=3
+        As for ``warnings.warn``.
+    """
+    category: type[Warning] = ConvergenceWarning
+    advice = _by_cause(ADVICE, stop, "")
+    if stop.kind == "interrupted":
+        category, text = RuntimeWarning, f"{reason(stop)}; the best components so far are kept"
+    elif stop.kind == "max_iter" and not stop.cause:
+        if tol <= 0.0:
+            return
+        above = "" if stop.value <= tol else f" > tol={tol:g}"
+        text = f"{name} stopped at max_iter={stop.n_iter} with a {RESIDUALS.get(stop.measure, 'residual')} of "
+        text += f"{stop.value:.3g}{above}; raise max_iter or tol"
+    elif stop.kind in ("degenerate", "diverged") or advice:
+        category = DegenerateDataWarning if stop.cause in ("dependent", "collapsed") else ConvergenceWarning
+        text = f"{name}: {reason(stop)}" + (f"; {advice}" if advice else "")
+    else:
+        return
+    told: Any = category(text)
+    told.stop = stop
+    warnings.warn(told, stacklevel=stacklevel + 1)
+
+
+def _by_cause(words: dict[str, str], stop: Stop, default: str = "it ended") -> str:
+    return words.get(f"{stop.kind}/{stop.cause}", words.get(stop.kind, default))

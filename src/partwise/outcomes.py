@@ -1,0 +1,86 @@
+"""Why a fit ended, as a value; words for it are made where people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+Kind = Literal[
+    "converged",  # a measure came down to its tolerance
+    "floor",  # a measure or a threshold came down to the noise: nothing more is in the data
+    "settled",  # no further change is possible
+    "done",  # all steps of a method that has a number of them
+    "max_iter",  # the limit of iterations came first
+    "passes",  # the limit of passes over the data came first
+    "stalled",  # the measure has stopped falling above its tolerance
+    "diverged",  # numbers that are not finite
+    "degenerate",  # the data or the components allow no further step
+    "callback",  # a callback asked for it
+    "time",  # a limit of time came first
+    "interrupted",  # Ctrl-C
+    "running",  # not over: a model in the middle of its fit
+]
+KINDS: tuple[str, ...] = get_args(Kind)
+BY_ITSELF = ("converged", "floor", "settled", "done")
+
+# what a residual is
+KKT = "kkt"  # by what the Karush-Kuhn-Tucker conditions are missed
+CHANGE = "change"  # what an iteration changes in the components
+FIXED_POINT = "fixed-point"  # by what components are no fixed point of the update
+AVERAGE_ERROR = "error"  # of samples that are not learnt yet
+MEASURES = (KKT, CHANGE, FIXED_POINT, AVERAGE_ERROR)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why a fit ended.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    value : float
+        What the measure, or the limit, was at the end; NaN if there is none.
+    tolerance : float
+        What it was held against; NaN if nothing.
+    n_iter : int
+        The last iteration; the loop fills it in.
+    measure : str
+        What the value is: one of `MEASURES`, or nothing.
+    cause : str
+        What in particular happened, as a key for words: "cone", "collapsed", "sampling".
+    details : mapping of str to float
+        Further numbers that the cause goes with.
+    before : Stop or None
+        How the stage before ended, where a method has two.
+    """
+
+    kind: Kind
+    value: float = float("nan")
+    tolerance: float = float("nan")
+    n_iter: int = 0
+    measure: str = ""
+    cause: str = ""
+    details: Mapping[str, float] = field(default_factory=dict)
+    before: Stop | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"no kind of stop {self.kind!r}; there are {', '.join(KINDS)}")
+
+    @property
+    def converged(self) -> bool:
+        """Whether the method ended by itself, and not a limit, a user or a fault ended it."""
+        return self.kind in BY_ITSELF
+
+    def as_dict(self) -> dict[str, Any]:
+        """For files; without what says nothing."""
+        values = asdict(self)
+        return {name: value for name, value in values.items() if value == value and value not in ("", {}, None)}
+
+    @classmethod
+    def of_dict(cls, values: Mapping[str, Any]) -> Stop:
+        """From a file."""
+        before = values.get("before")
+        return cls(**{**values, "before": None if before is None else cls.of_dict(before)})
