@@ -265,13 +265,13 @@ def test_noiseless_data_is_left_alone() -> None:
     H0 = near_start(data)
     found = refined(data.X, H0)
     np.testing.assert_array_equal(found.components, H0)
-    assert found.stop_reason == "there is no noise to average out"
+    assert found.stop.cause == "noiseless"
     assert found.n_iter == 0
 
 
 def test_nothing_to_refine() -> None:
     found = refined(np.ones((5, 3)), np.zeros((2, 3)))
-    assert found.stop_reason == "there is nothing to refine"
+    assert found.stop.cause == "nothing-to-refine"
     assert not found.components.any()
 
 
@@ -324,7 +324,7 @@ def test_the_record_of_iterations() -> None:
     assert found.history["objective"][-1] == pytest.approx((data.noise**2).sum(), rel=0.1)
     changes = found.history["residual"]
     assert changes[-1] <= 1e-3 < changes[-2]
-    assert found.stop_reason == "components change by at most tol=0.001"
+    assert (found.stop.kind, found.stop.value, found.stop.tolerance) == ("converged", changes[-1], 1e-3)
 
 
 def test_start_is_not_modified() -> None:

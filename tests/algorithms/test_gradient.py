@@ -218,7 +218,7 @@ def test_a_sequence_ends_the_run() -> None:
     result = run(
         gradient_stages(source, OUTSIDE, thresholds=iter([0.1, 0.05, 0.0]), steps=50, **options), max_iter=99, tol=0.0
     )
-    assert (result.n_iter, result.converged, result.stop_reason) == (3, True, "the sequence of thresholds ended")
+    assert (result.n_iter, result.stop.kind, result.stop.cause) == (3, "done", "thresholds")
     np.testing.assert_allclose(result.history["threshold"][1:], [0.1, 0.05, 0.0])
 
 
@@ -278,7 +278,7 @@ def test_a_constant_below_the_floor_is_held_there_until_nothing_changes(threshol
         max_iter=500,
         tol=0.0,
     )
-    assert result.stop_reason.startswith("components changed by")
+    assert (result.stop.kind, result.stop.measure) == ("converged", "change")
     assert result.n_iter > 3
     np.testing.assert_array_equal(result.history["threshold"][1:], result.history["floor"][1:])
 
@@ -300,7 +300,7 @@ def test_tolerance_ends_the_run() -> None:
         tol=1e-3,
     )
     assert result.converged
-    assert result.stop_reason.startswith("components changed by")
+    assert (result.stop.kind, result.stop.measure) == ("converged", "change")
     assert result.history["residual"][-1] <= 1e-3 < result.history["residual"][1:-1].min()
 
 
@@ -406,11 +406,11 @@ def test_batches_end_with_the_sequence_or_the_tolerance() -> None:
     source, rng = source_of(NOISY), np.random.default_rng(0)
     state = BatchState(INSIDE, iter([0.1, 0.05]), 7, 1.0)
     result = run(batch_stages(source, state, batch_size=50, rng=rng, tol=0.0), max_iter=99, tol=0.0)
-    assert (result.n_iter, result.stop_reason) == (2, "the sequence of thresholds ended")
+    assert (result.n_iter, result.stop.cause) == (2, "thresholds")
     state = BatchState(INSIDE, paper_thresholds(), 7, 1.0)
     result = run(batch_stages(source, state, batch_size=50, rng=rng, tol=1e3), max_iter=99, tol=0.0)
     assert result.n_iter == 1
-    assert result.stop_reason.startswith("components changed by")
+    assert (result.stop.kind, result.stop.measure) == ("converged", "change")
 
 
 def test_batches_are_the_same_from_disk(tmp_path: Path) -> None:

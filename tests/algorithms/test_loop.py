@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from partwise.algorithms.loop import History, Progress, run
+from partwise.outcomes import Stop
 
 
 def falling(count: int = 100, closed: list[bool] | None = None) -> Iterator[Progress]:
@@ -25,7 +26,7 @@ def falling(count: int = 100, closed: list[bool] | None = None) -> Iterator[Prog
 def test_stops_at_the_tolerance() -> None:
     result = run(falling(), max_iter=50, tol=0.1)
     assert (result.n_iter, result.converged, result.residual) == (4, True, 0.0625)
-    assert result.stop_reason == "KKT residual 0.0625 <= tol=0.1"
+    assert (result.stop.kind, result.stop.value, result.stop.tolerance) == ("converged", 0.0625, 0.1)
     np.testing.assert_array_equal(result.components, [[4.0, 4.0]])
     assert result.history["n_iter"].tolist() == [0, 1, 2, 3, 4]
     np.testing.assert_array_equal(result.history["residual"], [np.nan, 0.5, 0.25, 0.125, 0.0625])
@@ -33,12 +34,12 @@ def test_stops_at_the_tolerance() -> None:
 
 def test_stops_at_max_iter() -> None:
     result = run(falling(), max_iter=2, tol=0.1)
-    assert (result.n_iter, result.converged, result.stop_reason) == (2, False, "max_iter=2 reached")
+    assert (result.n_iter, result.converged, result.stop.kind) == (2, False, "max_iter")
 
 
 def test_an_algorithm_that_ends_has_converged() -> None:
     result = run(falling(3), max_iter=50, tol=0.0)
-    assert (result.n_iter, result.converged, result.stop_reason) == (2, True, "no further change is possible")
+    assert (result.n_iter, result.converged, result.stop.kind) == (2, True, "settled")
 
 
 def test_an_estimated_residual_does_not_stop() -> None:
@@ -59,9 +60,8 @@ def test_interrupted_between_iterations() -> None:
         yield from falling(3)
         raise KeyboardInterrupt
 
-    with pytest.warns(RuntimeWarning, match="after iteration 2; the best components so far are kept"):
-        result = run(iterations(), max_iter=50, tol=0.0)
-    assert (result.n_iter, result.converged) == (2, False)
+    result = run(iterations(), max_iter=50, tol=0.0)
+    assert (result.n_iter, result.converged, result.stop.kind, result.stop.n_iter) == (2, False, "interrupted", 2)
     assert result.history.n_rows == 3
 
 
@@ -87,11 +87,57 @@ def test_time_of_callbacks_and_of_measuring_is_not_counted() -> None:
 def test_an_algorithm_that_ends_can_say_why() -> None:
     def iterations() -> Iterator[Progress]:
         yield Progress(np.zeros((1, 1)), 1.0)
-        return "the noise was reached"
+        return Stop("floor")
 
     result = run(iterations(), max_iter=5, tol=0.0)
     assert result.converged
-    assert result.stop_reason == "the noise was reached"
+    assert result.stop.kind == "floor"
+
+
+def test_the_last_iteration_can_say_why() -> None:
+    def iterations() -> Iterator[Progress]:
+        yield Progress(np.zeros((1, 1)), 1.0)
+        yield Progress(np.zeros((1, 1)), 0.5, stop=Stop("degenerate", cause="merged"))
+        raise AssertionError("it was the last")
+
+    result = run(iterations(), max_iter=5, tol=0.0)
+    assert (result.n_iter, result.converged, result.stop.cause) == (1, False, "merged")
+
+
+def test_a_callback_can_say_why() -> None:
+    def out_of_time(progress: Progress) -> Stop | None:
+        return Stop("time", 2.0, 1.0) if progress.n_iter == 2 else None
+
+    stop = run(falling(), max_iter=50, tol=0.0, callbacks=[out_of_time]).stop
+    assert (stop.kind, stop.tolerance, stop.n_iter) == ("time", 1.0, 2)
+    assert run(falling(), max_iter=50, tol=0.0, callbacks=[lambda progress: True]).stop.kind == "callback"
+
+
+def counting(state: Any = None) -> Iterator[Progress]:
+    """An algorithm that can be continued: its state is a number."""
+    t = 0 if state is None else int(state["t"]) + 1
+    while True:
+        yield Progress(np.full((1, 2), float(t)), 1.0 / (t + 1), 0.5**t, details={"t": t}, state={"t": t})
+        t += 1
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, 5])
+def test_a_continued_run_is_the_unbroken_one(at: int) -> None:
+    kept: dict[str, Any] = {}
+
+    def keep(progress: Progress) -> None:
+        if progress.n_iter == at:
+            kept.update(progress.state)
+
+    whole = run(counting(), max_iter=5, tol=0.0, callbacks=[keep], kept={"seed": 3})
+    assert (kept["seed"], kept["history.t"].tolist()) == (3, list(range(at + 1)))
+    rest = run(counting(kept), max_iter=5, tol=0.0, state=kept)
+    assert rest.stop.kind == whole.stop.kind == "max_iter"
+    assert rest.n_iter == whole.n_iter
+    np.testing.assert_array_equal(rest.components, whole.components)
+    for name in set(whole.history) - {"time"}:
+        np.testing.assert_array_equal(rest.history[name], whole.history[name])
+    assert np.all(np.diff(rest.history["time"]) >= 0.0)
 
 
 def test_details_become_columns() -> None:

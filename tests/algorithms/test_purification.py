@@ -11,7 +11,6 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 
 import partwise as pw
 from partwise.algorithms.loop import Progress, run
@@ -227,8 +226,8 @@ def test_averaging_fresh_samples_beats_their_sampling_error() -> None:
     on_one_sample = run(purification(source, START, tol=1e-9), max_iter=200, tol=0.0)
     fresh = run(purification(source, START, fresh=iter(lambda: source.fresh(rng), None)), max_iter=300, tol=0.0)
     assert error(fresh) < 0.4 * error(on_one_sample)
-    assert "sampling error of 2000 samples" in fresh.stop_reason
-    assert f"last {AVERAGED} iterations were averaged" in fresh.stop_reason
+    assert (fresh.stop.kind, fresh.stop.cause) == ("floor", "sampling")
+    assert fresh.stop.details == {"samples": 2000, "averaged": AVERAGED}
     steps = fresh.history["step"][-AVERAGED:]
     np.testing.assert_allclose(1.0 / steps, 2.0 + np.arange(1, AVERAGED + 1))
 
@@ -246,12 +245,12 @@ def test_stops_at_the_tolerance() -> None:
     result = run(purification(MemorySource(X), START, tol=1e-6), max_iter=500, tol=1.0)
     assert result.converged
     assert result.residual <= 1e-6 < result.history["residual"][-2]
-    assert result.stop_reason == f"fixed-point residual {result.residual:.3g} <= tol=1e-06"
+    assert (result.stop.measure, result.stop.value, result.stop.tolerance) == ("fixed-point", result.residual, 1e-6)
 
 
 def test_stops_when_the_residual_no_longer_falls() -> None:
     result = run(purification(MemorySource(X), START), max_iter=2000, tol=0.0)
-    assert "has stopped falling" in result.stop_reason
+    assert result.stop.kind == "stalled"
     assert result.residual < 1e-12
 
 
@@ -259,12 +258,12 @@ def test_stops_when_the_residual_no_longer_falls() -> None:
 def test_without_variance_there_is_nothing_to_do(data: np.ndarray) -> None:
     result = run(purification(MemorySource(data), START), max_iter=5, tol=0.0)
     assert result.n_iter == 0
-    assert result.stop_reason.startswith("the weights of the start are the same in all samples")
+    assert (result.stop.kind, result.stop.cause) == ("degenerate", "constant-weights")
 
 
 def test_too_long_steps_end_with_the_last_components_that_decode() -> None:
-    with pytest.warns(ConvergenceWarning, match="could not be decoded"):
-        result = run(purification(MemorySource(X), START, step=1.0, scale=1e308), max_iter=500, tol=0.0)
+    result = run(purification(MemorySource(X), START, step=1.0, scale=1e308), max_iter=500, tol=0.0)
+    assert result.stop.kind == "diverged"
     assert np.isfinite(result.components).all()
 
 
@@ -285,7 +284,7 @@ def test_exact_steps_have_no_sampling_error(signed: bool) -> None:
     H0 = pw.starts.perturbed(H, 0.1, random_state=0)
     result = run(polish(MemorySource(W @ H), H0, threshold=0.3), max_iter=50, tol=0.0)
     assert pw.metrics.total_correlation_error(result.components, H) < 1e-9
-    assert "exact steps would change the components by" in result.stop_reason
+    assert (result.stop.kind, result.stop.measure) == ("converged", "change")
 
 
 def test_components_without_weights_stay() -> None:

@@ -530,7 +530,7 @@ def test_history_is_a_table(method: Method) -> None:
 
 
 @every_iterative
-@pytest.mark.filterwarnings("ignore:Purification stopped")
+@pytest.mark.filterwarnings("ignore:Purification. stopped")
 def test_truth_is_measured_in_the_history(method: Method) -> None:
     data = pw.datasets.make_laurberg(0.3)
     model = method.few(20).fit(data.X, truth=data.components)
@@ -843,7 +843,7 @@ def test_degenerate_data_is_fitted(method: Method, init: str, kind: str) -> None
 
 
 @every_method
-@pytest.mark.filterwarnings("ignore:Purification stopped")
+@pytest.mark.filterwarnings("ignore:Purification. stopped")
 def test_rank_below_k_is_told_by_the_pure_start(method: Method) -> None:
     if method.clusters or method.online:
         pytest.skip("there may be more clusters than dimensions; a stream may go on")

@@ -311,6 +311,6 @@ def test_clone_keeps_the_parameters() -> None:
 def test_shares_of_a_whole_are_told() -> None:
     """Weights that sum to one are not independent: the covariance has no inverse, and components fall together."""
     data = pw.datasets.make_topics("dir", n_samples=400, n_features=60, n_components=6, random_state=0)
-    with pytest.warns(DegenerateDataWarning, match="come to depend on each other .* use AND"):
+    with pytest.warns(DegenerateDataWarning, match="come to depend on each other .* use Facets"):
         model = pw.Purification(6).fit(data.X)
     assert model.converged_ is False

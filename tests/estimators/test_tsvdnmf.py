@@ -179,7 +179,7 @@ def test_history_of_the_steps_and_of_the_refinement() -> None:
     assert np.isfinite(model.history_["objective"][1:]).all()
     assert model.history_["residual"][-1] <= model.tol < model.history_["residual"][-2]
     assert model.residual_ == model.history_["residual"][-1]
-    assert model.stop_reason_ == "components change by at most tol=0.001"
+    assert (model.stop_.kind, model.stop_.measure) == ("converged", "change")
     assert model.converged_ is True
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)
     # what the steps found is not touched

@@ -107,7 +107,7 @@ def test_interrupted_run_resumes(tmp_path: Path, failing: list[object]):
 
 
 def test_fit_that_kept_what_it_had_is_no_measurement(tmp_path: Path, failing: list[object]):
-    failing += [{"reason": "interrupted by the user after iteration 3"}]
+    failing += [{"stop": "interrupted"}]
     with pytest.raises(KeyboardInterrupt):
         run_experiment(replace(TOY, methods=("plan",)), tmp_path)
     assert not (tmp_path / runner.JOURNAL).exists()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from partwise.exceptions import InputError
+from partwise.outcomes import Stop
 from partwise.report import charts, png, wording
 from partwise.report.naming import Names, shown, view_of
 
@@ -129,32 +130,33 @@ def test_listed():
 
 
 @pytest.mark.parametrize(
-    ("reason", "converged", "sentence"),
+    ("stop", "sentence"),
     [
-        (None, None, "The method computes its parts directly"),
-        ("KKT residual 9.9e-06 <= tol=1e-05", True, "It converged: the residual of the optimality conditions fell to"),
-        ("components changed by 1e-11 <= tol=1e-10", True, "It converged: the last step changed the components by"),
-        ("max_iter=7 reached", False, "It did not converge: the limit of 7 iterations came first."),
-        ("stopped by a callback", False, "A callback stopped it after 7 iterations."),
-        ("interrupted by the user after iteration 7", False, "It was interrupted by the user after iteration 7."),
-        ("no further change is possible", True, "It converged: no further change is possible."),
-        ("all steps are done", True, "It did all of its steps."),
-        ("the start is bad", False, "It did not converge: the start is bad."),
+        (None, "The method computes its parts directly"),
+        (
+            Stop("converged", 9.9e-6, 1e-5, measure="kkt"),
+            "It converged: the residual of the optimality conditions fell to",
+        ),
+        (Stop("converged", 1e-11, 1e-10, measure="change"), "It converged: the last step changed the components by"),
+        (Stop("max_iter", n_iter=7), "It did not converge: the limit of 7 iterations came first."),
+        (Stop("callback"), "A callback stopped it after 7 iterations."),
+        (Stop("interrupted", n_iter=7), "It was interrupted by the user after iteration 7."),
+        (Stop("settled"), "It converged: no further change is possible."),
+        (Stop("done"), "It did all of its steps."),
+        (Stop("stalled", 0.1, measure="fixed-point"), "It did not converge: the fixed-point residual 0.1 has stopped"),
     ],
 )
-def test_ending(reason: str | None, converged: bool | None, sentence: str):
-    assert wording.ending(reason, converged, None if reason is None else 7).startswith(sentence)
+def test_ending(stop: Stop | None, sentence: str):
+    assert wording.ending(stop, None if stop is None else 7).startswith(sentence)
 
 
 def test_ending_after_partial_fit():
-    assert wording.ending(None, None, 7) == "It was trained bit by bit, and can go on."
+    assert wording.ending(None, 7) == "It was trained bit by bit, and can go on."
 
 
 def test_ending_without_tolerance():
-    assert wording.ending("10 passes done", False, 10, wanted=False) == "It ended: 10 passes done."
-    assert (
-        wording.ending("max_iter=7 reached", False, 7, wanted=False) == "It did the 7 iterations that were asked for."
-    )
+    assert wording.ending(Stop("passes", 10), 10, wanted=False) == "It ended: 10 passes done."
+    assert wording.ending(Stop("max_iter"), 7, wanted=False) == "It did the 7 iterations that were asked for."
 
 
 def decoded(uri: str) -> tuple[int, np.ndarray]:

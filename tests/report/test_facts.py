@@ -185,7 +185,7 @@ def test_course_of_an_iterative_method():
     with pytest.warns(UserWarning, match="max_iter=2") as told:
         model = pw.HALS(3, max_iter=2, random_state=0).fit(rows)
     found = course(model)
-    assert (found.n_iter, found.converged, found.reason) == (2, False, "max_iter=2 reached")
+    assert (found.n_iter, found.converged, found.stop.kind) == (2, False, "max_iter")
     assert [name for name, _, _ in found.curves] == ["Objective", "KKT residual"]
     np.testing.assert_array_equal(found.curves[0][1], [0, 1, 2])
     np.testing.assert_array_equal(found.curves[0][2], model.history_["objective"])
@@ -215,7 +215,7 @@ def test_large_samples_that_hide_the_others():
 
 def test_course_of_a_direct_method():
     found = course(with_components(H))
-    assert (found.n_iter, found.seconds, found.converged, found.reason, found.curves) == (None, None, None, None, ())
+    assert (found.n_iter, found.seconds, found.converged, found.stop, found.curves) == (None, None, None, None, ())
 
 
 def test_settings_are_what_differs_from_the_defaults():

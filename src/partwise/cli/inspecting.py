@@ -68,7 +68,8 @@ def _facts(model: Any) -> dict[str, Any]:
     import numpy as np
 
     found = {}
-    for name, value in sorted(vars(model).items()):
+    ended = {name: getattr(model, name) for name in ("converged_", "stop_reason_") if hasattr(model, name)}
+    for name, value in sorted((vars(model) | ended).items()):
         if name.endswith("_") and name not in HIDDEN and isinstance(value, (bool, int, float, str, np.generic)):
             found[name.rstrip("_")] = value.item() if isinstance(value, np.generic) else value
     return found

@@ -32,8 +32,8 @@ SENTENCES = {
     "settled/noiseless": "there is no noise to average out",
     "floor/threshold": "the threshold reached its floor, {value:.2g} of the largest weight",
     "floor/noise": "the threshold reached the noise in the weights, {value:.2g}",
-    "floor/sampling": "the fixed-point residual {value:.3g} is the sampling error of {samples:.0f} samples; the updates "
-    "of the last {averaged:.0f} iterations were averaged",
+    "floor/sampling": "the fixed-point residual {value:.3g} is the sampling error of {samples:.0f} samples; the "
+    "updates of the last {averaged:.0f} iterations were averaged",
     "done": "all steps are done",
     "done/thresholds": "the sequence of thresholds ended",
     "max_iter": "max_iter={n_iter} reached",

@@ -161,8 +161,8 @@ class TSVDNMF(_Clustered):
         ``|X - W H| / |X|`` with the exact non-negative weights.
     history_ : History
         The steps in one row, then one row an iteration of the refinement: expected squared residual (``objective``),
-        change (``residual``), standard deviation of the noise (``noise``), expected number of positive weights of a record
-        (``active``), standard deviation of the entries of components around their common profile (``spread``).
+        change (``residual``), standard deviation of the noise (``noise``), expected number of positive weights of a
+        record (``active``), standard deviation of the entries of components around their common profile (``spread``).
     n_iter_ : int
         Passes of Lloyd's algorithm and iterations of the refinement.
     converged_, stop_reason_, stop_, residual_ : bool, str, Stop, float
