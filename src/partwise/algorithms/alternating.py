@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.loop import Progress
+from partwise.algorithms.loop import Progress, State
 from partwise.linalg.nnls import Gram, decode_block
 from partwise.sources import MemorySource, RowSource, add, blocks
 from partwise.sources.memory import SMALLEST_BLOCK_ROWS
-from partwise.sources.protocol import Block
+from partwise.sources.protocol import Block, Rows
 
 Array = npt.NDArray[Any]
 # In place on W, for min 1/2 w G w' - b w' over w >= 0; returns the squared natural residual W came with.
@@ -92,25 +92,35 @@ def alternate(
     extrapolate: bool = False,
     positive_start: bool = False,
     tol: float = 0.0,
+    state: State | None = None,
 ) -> Iterator[Progress]:
     """Alternate updates of weights and components; yields the start, then every round that was kept.
 
     The residual of a round with momentum belongs to the extrapolated point; when it reaches ``tol`` a round
     without momentum follows, whose residual is exact and ``certified``.  ``positive_start`` lifts zeros of the first
-    weights and components, which multiplicative updates could never leave.
+    weights and components, which multiplicative updates could never leave.  With a ``state`` of an earlier run, whose
+    components ``H0`` are, the first round is the next one.
     """
     k = len(H0)
     H = np.ascontiguousarray(H0.T, source.dtype)
-    gram = Gram.of(H0, source.dtype, l1=W_penalty.l1, l2=W_penalty.l2)
-    lift = POSITIVE_START if positive_start else 0.0
-    H = np.maximum(H, np.asarray(lift * H.max(initial=0.0), H.dtype))
-    W, stats = source.map_rows(partial(_open_block, gram=gram, lift=lift), width=k, combine=add)
-    best = _objective(H, stats, squared_norm, W_penalty, H_penalty)
-    del stats, gram, H0  # each as large as the components
-    yield Progress(H.T, best)
     slack = 64.0 * np.finfo(source.dtype).eps * squared_norm
-    momentum = Momentum()
-    spare, ahead, moving, last = None, H, False, np.inf
+    spare, ahead, moving = None, H, False
+    if state is None:
+        momentum, last = Momentum(), np.inf
+        gram = Gram.of(H0, source.dtype, l1=W_penalty.l1, l2=W_penalty.l2)
+        lift = POSITIVE_START if positive_start else 0.0
+        ahead = H = np.maximum(H, np.asarray(lift * H.max(initial=0.0), H.dtype))
+        W, stats = source.map_rows(partial(_open_block, gram=gram, lift=lift), width=k, combine=add)
+        best = _objective(H, stats, squared_norm, W_penalty, H_penalty)
+        del stats, gram  # each as large as the components
+        yield Progress(H.T, best, state=_state(source, W, None, momentum, last, best))
+    else:
+        momentum = Momentum(float(state["beta"]), float(state["ceiling"]))
+        last, best = float(state["last"]), float(state["best"])
+        W = source.place(np.array(state["W"], source.dtype, order="C"))  # a copy: rounds write over it
+        if "ahead" in state:
+            ahead, moving = np.array(state["ahead"], source.dtype, order="C"), True
+    del H0, state
     while True:
         G = W_penalty.to_gram(_gram(ahead))
         beta = momentum.beta if moving else 0.0
@@ -136,7 +146,14 @@ def alternate(
                 momentum.accept()
             moving = kkt > tol
             ahead = ahead if moving else H
-        yield Progress(H.T, objective, kkt, certified=certified, details={"momentum": beta})
+        kept = _state(source, W, ahead if moving else None, momentum, last, best)
+        yield Progress(H.T, objective, kkt, certified=certified, details={"momentum": beta}, state=kept)
+
+
+def _state(source: RowSource, W: Rows, ahead: Array | None, momentum: Momentum, last: float, best: float) -> State:
+    """All that a round begins with but the components; without momentum it begins at those."""
+    numbers = {"beta": momentum.beta, "ceiling": momentum.ceiling, "last": last, "best": best}
+    return {"W": source.deliver(W), **numbers} | ({} if ahead is None else {"ahead": ahead})
 
 
 def natural_residual(G: Array, B: Array, W: Array) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.algorithms.alternating import NO_PENALTY, Penalty, alternate, natural_residual
-from partwise.algorithms.loop import Progress
+from partwise.algorithms.loop import Progress, State
 from partwise.linalg.nnls import solve
 from partwise.sources import RowSource
 
@@ -27,6 +27,7 @@ def anls(
     squared_norm: float,
     W_penalty: Penalty = NO_PENALTY,
     H_penalty: Penalty = NO_PENALTY,
+    state: State | None = None,
 ) -> Iterator[Progress]:
     """Iterations of ANLS from the components ``H0``; see :class:`partwise.ANLS` for the parameters."""
     return alternate(
@@ -37,6 +38,7 @@ def anls(
         squared_norm=squared_norm,
         W_penalty=W_penalty,
         H_penalty=H_penalty,
+        state=state,
     )
 
 

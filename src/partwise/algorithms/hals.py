@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.algorithms.alternating import NO_PENALTY, Penalty, alternate
-from partwise.algorithms.loop import Progress
+from partwise.algorithms.loop import Progress, State
 from partwise.kernels.coordinate import descend, descend_lanes
 from partwise.sources import RowSource
 
@@ -35,6 +35,7 @@ def hals(
     W_penalty: Penalty = NO_PENALTY,
     H_penalty: Penalty = NO_PENALTY,
     tol: float = 0.0,
+    state: State | None = None,
 ) -> Iterator[Progress]:
     """Iterations of HALS from the components ``H0``; see :class:`partwise.HALS` for the parameters."""
     update = partial(sweep_rows, sweeps=sweeps, shrink=shrink)
@@ -46,6 +47,7 @@ def hals(
         squared_norm=squared_norm,
         W_penalty=W_penalty,
         H_penalty=H_penalty,
+        state=state,
         extrapolate=extrapolate,
         tol=tol,
     )

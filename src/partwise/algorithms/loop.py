@@ -158,10 +158,15 @@ def run(
     first = int(rows[-1]["n_iter"]) + 1 if rows else 0
     clock = _Clock(float(rows[-1]["time"]) if rows else 0.0)
     now: Progress | None = None
-    if state is not None and first > max_iter:  # nothing is left of it
+    if state is not None:
         last = rows[-1]
-        now = Progress(np.asarray(state["components"]), last["objective"], last["residual"], n_iter=first - 1)
-        return _result(now, Stop("max_iter", last["residual"], tol, measure=measure), rows)
+        certified = bool(state["certified"])
+        now = Progress(
+            np.asarray(state["components"]), last["objective"], last["residual"], first - 1, certified=certified
+        )
+        over = _reached(now, max_iter, tol, measure, ())
+        if over is not None:  # nothing is left of it
+            return _result(now, over, rows)
     ending = Ending(iterations)
     stop: Stop | None = None
     try:
@@ -217,7 +222,7 @@ class _Kept(Mapping[str, Any]):
     """The state of an algorithm with its components and the iterations so far; those are made a table when read."""
 
     def __init__(self, progress: Progress, rows: list[dict[str, float]], kept: State) -> None:
-        self._own = {**progress.state, **kept, "components": progress.components}
+        self._own = {**progress.state, **kept, "components": progress.components, "certified": progress.certified}
         self._rows = rows
         self._columns: dict[str, Array] | None = None
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.algorithms.alternating import NO_PENALTY, POSITIVE_START, Penalty, alternate, natural_residual
-from partwise.algorithms.loop import Progress
+from partwise.algorithms.loop import Progress, State
 from partwise.sources import RowSource, add, blocks
 from partwise.sources.protocol import Block
 
@@ -34,13 +34,9 @@ def mu(
     beta: float = 2.0,
     W_penalty: Penalty = NO_PENALTY,
     H_penalty: Penalty = NO_PENALTY,
-    settled: bool = False,
+    state: State | None = None,
 ) -> Iterator[Progress]:
-    """Iterations of MU from the components ``H0``; see :class:`partwise.MU` for the parameters.
-
-    ``settled``: ``H0`` is where an earlier run had come to. Its entries are then not lifted, and its weights are those
-    that it had: a divergence other than the squared error would need many iterations to find them again.
-    """
+    """Iterations of MU from the components ``H0``; see :class:`partwise.MU` for the parameters."""
     if beta == 2.0:
         # on sufficient statistics: a pass reads X once and never forms W H
         return alternate(
@@ -52,8 +48,9 @@ def mu(
             W_penalty=W_penalty,
             H_penalty=H_penalty,
             positive_start=True,
+            state=state,
         )
-    return _beta_iterations(source, H0, Divergence(beta), W_penalty, H_penalty, settled)
+    return _beta_iterations(source, H0, Divergence(beta), W_penalty, H_penalty, state)
 
 
 def multiply_rows(G: Array, B: Array, W: Array) -> float:
@@ -103,24 +100,26 @@ class Divergence:
 
 
 def _beta_iterations(
-    source: RowSource, H0: Array, divergence: Divergence, W_penalty: Penalty, H_penalty: Penalty, settled: bool
+    source: RowSource, H0: Array, divergence: Divergence, W_penalty: Penalty, H_penalty: Penalty, state: State | None
 ) -> Iterator[Progress]:
     n, k = source.shape[0], len(H0)
-    tiny = float(np.finfo(source.dtype).tiny) ** 0.5
-    # a zero could never be left, and a tiny number only after hundreds of rounds
-    lift = 0.0 if settled else POSITIVE_START * H0.max(initial=0.0)
-    H = np.ascontiguousarray(np.maximum(H0, max(tiny, lift)).T, source.dtype)
-    decode = partial(decode_beta_block, H=H, divergence=divergence, penalty=W_penalty)
-    W = source.map_rows(decode if settled else partial(_start_block, H=H), width=k)
-    W_sums, W_squares = source.reduce(_totals, W)
+    H = np.ascontiguousarray(H0.T, source.dtype)
 
     def progress(kkt: float) -> Progress:
         value = source.reduce(partial(_value_block, H=H, divergence=divergence), W)
         value += W_penalty.value(float(W_sums.sum()), W_squares)
         value += H_penalty.value(float(H.sum()), float(np.vdot(H, H)))
-        return Progress(H.T, value, kkt)
+        return Progress(H.T, value, kkt, state={"W": source.deliver(W), "W_sums": W_sums})
 
-    yield progress(np.nan)
+    if state is None:
+        # a zero could never be left, and a tiny number only after hundreds of rounds
+        tiny = float(np.finfo(source.dtype).tiny) ** 0.5
+        H = np.maximum(H, np.asarray(max(tiny, POSITIVE_START * H.max(initial=0.0)), H.dtype))
+        W = source.map_rows(partial(_start_block, H=H), width=k)
+        W_sums, W_squares = source.reduce(_totals, W)
+        yield progress(np.nan)
+    else:
+        W, W_sums = source.place(np.array(state["W"], source.dtype, order="C")), np.asarray(state["W_sums"])
     while True:
         step = partial(_beta_block, H=H, divergence=divergence, penalty=W_penalty, W_mean=W_sums / max(1, n))
         W, stats = source.map_rows(step, W, width=k, combine=add, out=W)

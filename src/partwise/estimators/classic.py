@@ -184,6 +184,7 @@ class HALS(_Penalised):
             W_penalty=self._W_penalty(),
             H_penalty=self._H_penalty(source.shape[0]),
             tol=self.tol,
+            state=state,
         )
 
 
@@ -254,6 +255,7 @@ class ANLS(_Penalised):
             squared_norm=seen.squared_norm,
             W_penalty=self._W_penalty(),
             H_penalty=self._H_penalty(source.shape[0]),
+            state=state,
         )
 
 
@@ -377,7 +379,7 @@ class MU(_Penalised):
             beta=self._beta,
             W_penalty=self._W_penalty(),
             H_penalty=self._H_penalty(source.shape[0]),
-            settled=self.__dict__.pop("_settled", False),  # see estimators/resuming.py
+            state=state,
         )
 
     def _decoder(self, dtype: Any) -> Any:

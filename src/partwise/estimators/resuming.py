@@ -12,7 +12,6 @@ import numpy as np
 from partwise.algorithms.loop import History, Progress
 from partwise.estimators.and_ import AND
 from partwise.estimators.base import Factorization
-from partwise.estimators.classic import MU
 from partwise.estimators.conservative import ConservativeNMF
 from partwise.outcomes import Stop
 
@@ -105,8 +104,6 @@ def go_on(model: Any, checkpoint: Any, fit: Callable[[Any], Any]) -> None:
         model._state = checkpoint._learner.state()
     else:
         model.set_params(init=checkpoint.components_, max_iter=max(1, int(model.max_iter) - done))
-    if isinstance(model, MU):
-        model._settled = True
     if isinstance(model, AND) and not model._adaptive():  # those of the stages that are left
         levels = list(islice(model._thresholds(), int(whole["max_iter"]) + 1))
         model.thresholds = levels[done:] or levels[-1:]
@@ -115,8 +112,7 @@ def go_on(model: Any, checkpoint: Any, fit: Callable[[Any], Any]) -> None:
         fit(model)
     finally:
         model.set_params(**whole)
-        for name in ("_state", "_settled"):  # where the fit did not come to use them
-            model.__dict__.pop(name, None)
+        model.__dict__.pop("_state", None)  # where the fit did not come to use it
     model.history_, model.n_iter_ = joined(checkpoint.history_, model.history_), model.n_iter_ + done
     model.stop_ = replace(model.stop_, n_iter=model.n_iter_)
 
