@@ -28,6 +28,11 @@ LEAST_MEMORY, LARGEST_GROWTH = 4 << 30, 100  # address space, and how much compr
 PARTS = ("data", "indices", "indptr")
 
 
+def is_hdf5(first: bytes) -> bool:
+    """Whether a file that begins so is one of HDF5."""
+    return first.startswith(b"\x89HDF\r\n\x1a\n")
+
+
 def read_h5ad(path: Path, *, duplicates: str = "error") -> Table:
     """Read the matrix ``X`` of an ``.h5ad`` file; needs anndata.
 

@@ -40,6 +40,11 @@ class _Header:
     line: int  # the one with the sizes
 
 
+def is_matrix_market(first: bytes) -> bool:
+    """Whether a file that begins so is one of MatrixMarket."""
+    return first.lower().startswith(b"%%matrixmarket")
+
+
 def read_matrix_market(path: Path, *, in_memory: int = LARGE, transpose: bool = False) -> Table:
     """Read a MatrixMarket file, compressed or not.
 

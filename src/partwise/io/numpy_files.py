@@ -21,6 +21,16 @@ Array = npt.NDArray[Any]
 SPARSE_KINDS = ("csr", "csc", "coo")
 
 
+def is_npy(first: bytes) -> bool:
+    """Whether a file that begins so is an array of NumPy."""
+    return first.startswith(b"\x93NUMPY")
+
+
+def is_zip(first: bytes) -> bool:
+    """Whether a file that begins so is an archive, as those of arrays are."""
+    return first.startswith(b"PK\x03\x04")
+
+
 def read_npy(path: Path, *, in_memory: int = LARGE) -> Table:
     """Read a ``.npy`` file of two dimensions, or of three: images.
 

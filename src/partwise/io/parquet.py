@@ -49,6 +49,11 @@ class ParquetSource(_OnDisk):
             return np.ascontiguousarray(frame.to_numpy(), self.dtype)
 
 
+def is_parquet(first: bytes) -> bool:
+    """Whether a file that begins so is one of Parquet."""
+    return first.startswith(MAGIC)
+
+
 def read_parquet(path: Path, *, in_memory: int = LARGE, duplicates: str = "error") -> Table:
     """Read a parquet file of numeric columns; the first column may be text, and names the rows.
 

@@ -3,58 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from partwise.exceptions import InputError
-from partwise.io.delimited import looks_like_table, read_delimited
+from partwise.io.delimited import looks_like_table
+from partwise.io.formats import FORMATS, by_first_bytes, by_name, of_folder
 from partwise.io.guard import fail, first_bytes, is_gzip
-from partwise.io.h5ad import read_h5ad
+from partwise.io.h5ad import is_hdf5
 from partwise.io.images import SUFFIXES as PICTURES
-from partwise.io.images import image_files, is_idx, read_idx_images, read_image_folder
-from partwise.io.matlab import is_matlab, read_matlab
-from partwise.io.matrix_market import read_docword, read_matrix_market
 from partwise.io.names import DUPLICATES
-from partwise.io.numpy_files import read_npy, read_npz
-from partwise.io.parquet import MAGIC as PARQUET
-from partwise.io.parquet import read_parquet
-from partwise.io.single_cell import MATRIX, find_file, read_10x
 from partwise.io.summary import summarize
 from partwise.io.table import LARGE, Table
-from partwise.io.texts import read_text_folder, text_files
-from partwise.sources.chunked import SUFFIXES as PARTS
-from partwise.sources.chunked import FolderSource
 
 LOOKED_AT = 4096
-HDF5 = b"\x89HDF\r\n\x1a\n"
-
-
-def read_parts(path: Path) -> Table:
-    """A folder of parts, which stay where they are."""
-    try:
-        source = FolderSource(path)
-    except InputError as error:
-        raise fail(path, str(error)) from error
-    return Table(source, source.feature_names, origin=str(path), format="parts")
-
-
-FORMATS: dict[str, Callable[..., Table]] = {
-    "10x": read_10x,
-    "delimited": read_delimited,
-    "docword": read_docword,
-    "h5ad": read_h5ad,
-    "idx": read_idx_images,
-    "images": read_image_folder,
-    "mat": read_matlab,
-    "mtx": read_matrix_market,
-    "npy": read_npy,
-    "npz": read_npz,
-    "parquet": read_parquet,
-    "parts": read_parts,
-    "texts": read_text_folder,
-}
 
 
 def read(
@@ -71,10 +34,10 @@ def read(
     Parameters
     ----------
     path : path-like
-        CSV, TSV and the like; Parquet; ``.npy`` and ``.npz`` (dense, or sparse by scipy); MatrixMarket; ``.mat`` up to
-        version 7.2; ``.h5ad`` if anndata is installed; MNIST's idx; UCI's docword with its vocabulary; text may be
-        compressed (``.gz``). A folder of pictures, of ``.txt`` files, of 10x Genomics, or of ``.npy``, ``.npz`` or
-        ``.parquet`` parts.
+        CSV, TSV and other text; Parquet; ``.npy`` and ``.npz`` (dense, or sparse by scipy); MatrixMarket;
+        MATLAB ``.mat`` up to version 7.2; ``.h5ad`` if anndata is installed; MNIST's idx; UCI's docword with its
+        vocabulary; text may be compressed (``.gz``). A folder of images, a folder of ``.txt`` files, a folder of
+        10x Genomics, or a folder of ``.npy``, ``.npz`` or ``.parquet`` parts.
     format : str, optional
         One of "10x", "delimited", "docword", "h5ad", "idx", "images", "mat", "mtx", "npy", "npz", "parquet", "parts",
         "texts"; by default found out from the content.
@@ -116,7 +79,7 @@ def read(
     if format is None:
         format = find_format(place)
     elif format not in FORMATS:
-        raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+        raise InputError(f"format must be one of {', '.join(sorted(FORMATS))}, got {format!r}")
     table = _call(place, format, transpose, in_memory, options)
     if verbose:
         print(summarize(table))
@@ -124,7 +87,7 @@ def read(
 
 
 def _call(path: Path, format: str, transpose: bool, in_memory: int, options: dict[str, Any]) -> Table:
-    reader = FORMATS[format]
+    reader = FORMATS[format].read
     known = set(inspect.signature(reader).parameters) - {"path"}
     unknown = sorted(set(options) - known)
     if unknown:
@@ -146,46 +109,24 @@ def _call(path: Path, format: str, transpose: bool, in_memory: int, options: dic
 def find_format(path: Path) -> str:
     """Name of the reader for a file or folder."""
     try:
-        return _folder_format(path) if path.is_dir() else _file_format(path)
+        return of_folder(path).name if path.is_dir() else _file_format(path)
     except OSError as error:
         raise fail(path, error.strerror or str(error)) from error
-
-
-def _folder_format(path: Path) -> str:
-    if find_file(path, MATRIX):
-        return "10x"
-    if any(file.suffix in PARTS for file in path.iterdir() if not file.name.startswith(".")):
-        return "parts"
-    if image_files(path):
-        return "images"
-    if text_files(path):
-        return "texts"
-    raise fail(path, "holds no matrix.mtx, no pictures, no .txt files and no .npy, .npz or .parquet parts")
 
 
 def _file_format(path: Path) -> str:
     first = first_bytes(path, LOOKED_AT)
     if not first:
         raise fail(path, "is empty")
-    for magic, name in ((b"\x93NUMPY", "npy"), (b"PK\x03\x04", "npz"), (PARQUET, "parquet")):
-        if first.startswith(magic):
-            if is_gzip(path):
-                raise fail(path, f"is a compressed {name} file; decompress it first")
-            return name
-    if first.lower().startswith(b"%%matrixmarket"):
-        return "mtx"
-    if is_matlab(first):
-        return "mat"
-    if is_idx(first):
-        return "idx"
-    if first.startswith(HDF5):
-        if path.suffix == ".mat":
-            raise fail(path, "is a MATLAB 7.3 file (HDF5); save it with -v7")
-        return "h5ad"
-    _refuse_known(path, first)
-    if path.name.startswith("docword"):
-        return "docword"
-    return "delimited"
+    if is_hdf5(first) and path.suffix == ".mat":
+        raise fail(path, "is a MATLAB 7.3 file (HDF5); save it with -v7")
+    found = by_first_bytes(first)
+    if found is None:
+        _refuse_known(path, first)
+        return by_name(path.name).name
+    if not found.packed and is_gzip(path):
+        raise fail(path, f"is a compressed {found.name} file; decompress it first")
+    return found.name
 
 
 def _refuse_known(path: Path, first: bytes) -> None:

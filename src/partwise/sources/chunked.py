@@ -25,7 +25,6 @@ from partwise.sources import blocks
 from partwise.sources.memory import DENSE_BLOCK_BYTES, BlockedSource, check_rows, float_type, partition
 from partwise.sources.protocol import Block
 
-SUFFIXES = (".npy", ".npz", ".parquet")
 _KEPT_PARTS = 4  # parts kept in memory: one for each thread of a pass and its neighbours
 
 
@@ -129,7 +128,7 @@ class FolderSource(_OnDisk):
 
     def __init__(self, folder: str | Path, *, block_rows: int | None = None) -> None:
         self.folder = Path(folder)
-        self.parts = [_part(path) for path in _list_parts(self.folder)]
+        self.parts = [_PARTS[path.suffix](path) for path in _list_parts(self.folder)]
         first = self.parts[0]
         for part in self.parts:
             if part.describe() != first.describe():
@@ -258,9 +257,8 @@ class _ParquetPart(_Part):
         return np.ascontiguousarray(frame.to_numpy(), self.dtype)
 
 
-def _part(path: Path) -> _Part:
-    kinds: dict[str, Callable[[Path], _Part]] = {".npy": _NpyPart, ".npz": _NpzPart, ".parquet": _ParquetPart}
-    return kinds[path.suffix](path)
+_PARTS: dict[str, Callable[[Path], _Part]] = {".npy": _NpyPart, ".npz": _NpzPart, ".parquet": _ParquetPart}
+SUFFIXES = tuple(_PARTS)
 
 
 def _list_parts(folder: Path) -> list[Path]:
