@@ -48,7 +48,9 @@ def test_preparation_is_done_again(kind: str, program: Program) -> None:
     np.save("some.npy", counts[30:])
     program("fit", "all.npy", "-k", 2, "--preprocess", kind, "-o", "out")
     program("transform", "out", "some.npy", "-o", "some.csv")
-    np.testing.assert_allclose(pw.read("some.csv").X, pw.read("out/weights.csv").X[30:], rtol=1e-9, atol=1e-12)
+    weights = pw.read("out/weights.csv").X
+    np.testing.assert_allclose(pw.read("some.csv").X, weights[30:], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(pw.load("out/model.safetensors").transform(counts), weights, rtol=1e-12, atol=1e-12)
 
 
 def test_features_in_another_order(fitted: Program) -> None:

@@ -96,15 +96,12 @@ def test_what_has_no_logarithm_is_refused(kind: str, entry: float, message: str)
         prepare(source, kind).apply(source)
 
 
-def test_it_is_saved_with_the_model(tmp_path: Path) -> None:
-    source = pw.open_source(COUNTS[5:])
-    model = pw.SPA(3)
-    model.preparation_ = prepare(source, "tfidf")
-    model.fit(model.preparation_.apply(source))
-    pw.save(model, tmp_path / "m.safetensors")
-    again = pw.load(tmp_path / "m.safetensors").preparation_
-    assert again.kind == "tfidf"
-    np.testing.assert_array_equal(again.weights, model.preparation_.weights)
+def test_the_first_flaw_is_told_where_it_is() -> None:
+    X = COUNTS.copy()
+    X[3, 2] = np.nan
+    for kind in ("unit", "log1p", "tfidf"):
+        with pytest.raises(InputError, match="the first in row 3, column 2"):
+            prepare(pw.open_source(X), kind).apply(pw.open_source(X))
 
 
 @pytest.mark.parametrize(

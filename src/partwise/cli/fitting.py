@@ -62,7 +62,7 @@ def build_model(job: Job) -> tuple[Any, list[str] | None]:
             options["init"], names = _components(start_file(job.start))
             k = len(options["init"]) if k is None else k
         method = find_method(job.method)
-        model = build(method, k, options, job.seed)
+        model = build(method, k, options, job.seed).set_preparation(job.preprocess)
     if k is None:
         raise Failure("give -k, the number of parts", 2)
     return model, names
@@ -76,7 +76,7 @@ def fit(model: Any, source: RowSource, job: Job, folder: RunFolder, progress: Pr
     model : estimator
         Not fitted.
     source : RowSource
-        The data.
+        The data as it was read; the model prepares it.
     job : Job
         What was asked for.
     folder : RunFolder
@@ -94,10 +94,13 @@ def fit(model: Any, source: RowSource, job: Job, folder: RunFolder, progress: Pr
     from partwise.estimators.catalog import find_method
     from partwise.estimators.resuming import can_resume, go_on
     from partwise.exceptions import InputError
+    from partwise.io import prepare
 
     method, iterates = find_method(job.method), "callbacks" in model.get_params(deep=False)
     task = progress.add_task(f"{method.name}, k = {job.k or len(model.init)}", total=1.0 if iterates else None, note="")
-    size = float(source.reduce(_squares)) ** 0.5 if iterates and not progress.disable else 1.0
+    size = 1.0
+    if iterates and not progress.disable:
+        size = float(prepare(source, model.preparation).apply(source).reduce(_squares)) ** 0.5
 
     def attempt(before: Any) -> int:
         done = 0 if before is None else int(before.n_iter_)

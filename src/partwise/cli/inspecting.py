@@ -47,14 +47,13 @@ def describe(path: Path, top: int = 8) -> dict[str, Any]:
     fitted, place = open_model(path), model_path(path)
     with told(2):
         info = model_info(place)
-    preparation = getattr(fitted, "preparation_", None)
     return {
         "file": str(place),
         "estimator": info["estimator"],
         "n_components": len(fitted.components_),
         "n_features": int(fitted.n_features_in_),
         "dtype": str(fitted.components_.dtype),
-        "preprocess": "none" if preparation is None else preparation.kind,
+        "preprocess": fitted.preparation_.kind,
         "parameters": {name: _short(value) for name, value in info["parameters"].items() if name != "callbacks"},
         "fit": _facts(fitted),
         "provenance": info["provenance"],

@@ -101,9 +101,9 @@ class Session:
             self.folder.abandon()
 
     def _data(self) -> tuple[Table, RowSource, dict[str, Any]]:
-        """The table, the rows as the model sees them, and the fingerprint of what was read."""
+        """The table, its rows, and the fingerprint of what was read."""
         from partwise.estimators.saving import fingerprint
-        from partwise.io import prepare, summarize
+        from partwise.io import summarize
 
         show = bar(errors(), hidden=self.voice.quiet)
         with self._timed("read"), told(2), show, step(show, "Reading"):
@@ -116,9 +116,7 @@ class Session:
         self.voice.say(summary)
         self.voice.say()
         self._compare(known)
-        with told_of(self.job.data, table):
-            self.preparation = prepare(raw, self.job.preprocess)
-            return table, self.preparation.apply(raw), known
+        return table, raw, known
 
     def _compare(self, known: dict[str, Any]) -> None:
         """The data of a run that is repeated must be the same."""
@@ -207,7 +205,6 @@ class Session:
                     load(self.folder.path / MODEL), self.timings.get("fit", 0.0), list(self.folder.manifest["warnings"])
                 )
             return
-        model.preparation_ = self.preparation
         try:
             with self._timed("fit"), told_of(self.job.data, table):
                 self.fitted = fit(model, source, self.job, self.folder, progress, every)
@@ -229,7 +226,6 @@ class Session:
         data = self.folder.manifest["data"]
         return {
             "Data": f"{Path(self.job.data).name}, SHA-256 {data['sha256'][:16]}...",
-            "Preprocessing": self.job.preprocess,
             "Method": self.job.method,
             "Seed": str(self.job.seed),
             "Started": self.folder.manifest["started"],

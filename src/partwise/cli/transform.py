@@ -76,7 +76,7 @@ def transform(
         with bar(errors(), hidden=quiet) as progress:
             with step(progress, "Reading"):
                 table = reader.read(data)
-                source = _prepared(fitted, table, data, ignore_extra=ignore_extra, fill_missing=fill_missing)
+                source = _matched(fitted, table, data, ignore_extra=ignore_extra, fill_missing=fill_missing)
             with step(progress, "Weights"):
                 weights, error = _weights(fitted, source, data, table)
             with step(progress, "Writing"):
@@ -89,8 +89,8 @@ def transform(
         )
 
 
-def _prepared(model: Any, table: Table, data: str, *, ignore_extra: bool, fill_missing: bool) -> RowSource:
-    """The rows with the model's features, prepared as those of the fit."""
+def _matched(model: Any, table: Table, data: str, *, ignore_extra: bool, fill_missing: bool) -> RowSource:
+    """The rows with the model's features."""
     from partwise.exceptions import InputError
     from partwise.io.matching import match_features
 
@@ -104,8 +104,7 @@ def _prepared(model: Any, table: Table, data: str, *, ignore_extra: bool, fill_m
             )
         elif source.shape[1] != model.n_features_in_:
             raise InputError(f"it has {source.shape[1]:,} features, and the model {model.n_features_in_:,}{hint}")
-        preparation = getattr(model, "preparation_", None)
-        return source if preparation is None else preparation.apply(source)
+        return source
 
 
 def _weights(model: Any, source: RowSource, data: str, table: Table) -> tuple[Any, float]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from partwise.algorithms.randomness import packed, unpack
 from partwise.estimators import telling
 from partwise.exceptions import InputError
 from partwise.io.opening import open_source
+from partwise.io.preparation import KINDS, Preparation, prepare
 from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.metrics import RecoveryMeasures, total_correlation_error
 from partwise.metrics.residuals import squared_residual
@@ -42,6 +43,40 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         "random_state": ["random_state", np.random.Generator],
     }
     _allow_negative: ClassVar[bool] = False
+    preparation: str = "none"  # see set_preparation
+    preparation_: Preparation = Preparation()  # also of models that were never fitted, but given components
+
+    def set_preparation(self, kind: str) -> Self:
+        """Have the model prepare whatever it is given: `fit` learns how, and does it, and `transform` does it again.
+
+        Components, weights, errors and what `inverse_transform` returns are then in the units of the prepared data.
+        As scikit-learn's ``set_output`` this is a setting that all estimators share and none has as a parameter of its
+        own; clones and saved models keep it. What was learnt is ``preparation_``; `partial_fit` learns it from the
+        first batch.
+
+        Parameters
+        ----------
+        kind : {"none", "tfidf", "log1p", "unit"}
+            What is done: nothing; counts weighted by how rare a feature is, rows of unit length; ``log(1 + x)``; rows
+            of unit length.
+
+        Returns
+        -------
+        self
+            The estimator; the next `fit` will use it.
+
+        Examples
+        --------
+        >>> import partwise as pw
+        >>> data = pw.datasets.make_topics(n_samples=60, n_features=20, n_components=3, random_state=0)
+        >>> model = pw.SPA(3).set_preparation("unit").fit(data.X)
+        >>> model
+        SPA(n_components=3).set_preparation('unit')
+        """
+        if kind not in KINDS:
+            raise InputError(f"kind must be one of {', '.join(KINDS)}, got {str(kind)[:60]!r}")
+        self.preparation = kind
+        return self
 
     def fit(self, X: Any, y: Any = None) -> Factorization:
         """Find the components of ``X``.
@@ -98,7 +133,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return source.deliver(self._decode(source))
 
     def inverse_transform(self, X: Any) -> Any:
-        """The samples that weights stand for: ``W @ components_``.
+        """The samples that weights stand for: ``W @ components_``, prepared as those of the fit were.
+
+        A preparation (see `set_preparation`) is not undone: the lengths of rows are not known any more, and logarithms
+        of a sum are for the caller to take back (``np.expm1`` for "log1p").
 
         Parameters
         ----------
@@ -119,6 +157,17 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """The call that makes it."""
+        shown: str = super().__repr__(N_CHAR_MAX)
+        return shown if self.preparation == "none" else f"{shown}.set_preparation({self.preparation!r})"
+
+    def __sklearn_clone__(self) -> Self:
+        """A clone is not fitted and will prepare its data in the same way."""
+        cloned: Self = _clone_parametrized(self)
+        cloned.preparation = self.preparation
+        return cloned
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -195,6 +244,13 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return source, self._find(source, k, seen, generator(self.random_state), truth, state)
 
     def _open(self, X: Any, *, reset: bool) -> RowSource:
+        """The rows as the method sees them: checked for their features, and prepared."""
+        source = self._rows_of(X, reset=reset)
+        if reset:
+            self.preparation_ = prepare(source, self.preparation)
+        return self.preparation_.apply(source)
+
+    def _rows_of(self, X: Any, *, reset: bool) -> RowSource:
         if brings_own_rows(X):
             source = open_source(X)
             if min(source.shape) == 0:
@@ -318,9 +374,9 @@ class Iterative(Ended, Factorization):
         """
         return self._weights_of(*self._fit(X, truth, weights=True, state=state))
 
-    def __sklearn_clone__(self) -> Iterative:
+    def __sklearn_clone__(self) -> Self:
         """A clone is not fitted, but a fitted estimator to start from is part of the parameters and stays fitted."""
-        cloned: Iterative = _clone_parametrized(self)
+        cloned = super().__sklearn_clone__()
         if hasattr(getattr(self, "init", None), "components_"):
             cloned.init = deepcopy(self.init)
         return cloned

@@ -66,7 +66,7 @@ def snapshot(model: Any, components: Any, history: History) -> Any:
     estimator
         Another one of the same class.
     """
-    found = type(model)(**{**model.get_params(deep=False), "callbacks": ()})
+    found = type(model)(**{**model.get_params(deep=False), "callbacks": ()}).set_preparation(model.preparation)
     found.components_ = np.ascontiguousarray(components)
     found.n_components_, found.n_features_in_ = len(components), components.shape[1]
     for name in ("feature_names_in_", "preparation_"):

@@ -65,6 +65,8 @@ def save(model: Factorization, path: str | PathLike[str], *, data: Any = None) -
     model._validate_params()
     notes: list[str] = []
     parameters = {key: _parameter(key, value, notes) for key, value in model.get_params(deep=False).items()}
+    if model.preparation != "none":
+        parameters["preparation"] = model.preparation
     fitted = {}
     for key, value in sorted(vars(model).items()):  # the same model, the same file
         if key == "_learner":
@@ -99,12 +101,16 @@ def load(path: str | PathLike[str]) -> Any:
     kind = _classes().get(document.estimator)
     if kind is None:
         raise fail(str(path), f"holds a {document.estimator[:60]!r}, which is no estimator of this version of partwise")
-    unknown = sorted(set(document.parameters) - set(kind._get_param_names()))
+    parameters = dict(document.parameters)
+    preparation = parameters.pop("preparation", None)
+    unknown = sorted(set(parameters) - set(kind._get_param_names()))
     if unknown:
         raise fail(str(path), f"{document.estimator} has no parameter {unknown[0][:60]!r}")
     try:
-        model = kind(**document.parameters)
+        model = kind(**parameters)
         model._validate_params()
+        if preparation is not None:
+            model.set_preparation(preparation)
         _restore(model, document.fitted)
     except ReaderError:
         raise
@@ -159,7 +165,8 @@ def _restore(model: Any, fitted: Mapping[str, Any]) -> None:
     for name, value in fitted.items():
         if name == "_learner":
             continue
-        if not ATTRIBUTE.fullmatch(name) or hasattr(type(model), name) or name.startswith("_"):
+        taken = hasattr(type(model), name) and name != "preparation_"
+        if not ATTRIBUTE.fullmatch(name) or taken or name.startswith("_"):
             raise ValueError(f"{name[:60]!r} is no fitted attribute")
         setattr(model, name, _unpacked(value))
     if fitted:
@@ -182,6 +189,9 @@ def _check_fitted(model: Any) -> None:
     names = getattr(model, "feature_names_in_", None)
     if names is not None and np.shape(names) != (H.shape[1],):
         raise ValueError(f"it has {np.shape(names)} names for {H.shape[1]} features")
+    known = model.preparation_
+    if not isinstance(known, Preparation) or (known.weights is not None and known.weights.shape != (H.shape[1],)):
+        raise ValueError("its preparation is for other data")
     for name in SAME_SHAPE:
         other = getattr(model, name, H)
         if not isinstance(other, np.ndarray) or other.shape != H.shape or other.dtype.kind != "f":

@@ -15,6 +15,8 @@ from partwise.sources import RowSource, inspect
 def stored_weights(model: Factorization, source: RowSource, *, check: bool = True) -> Any:
     """The bits of ``model.transform(source)``, in memory for rows in memory, else in a temporary file.
 
+    The rows are prepared as the model has it.
+
     Parameters
     ----------
     model : estimator
@@ -33,12 +35,15 @@ def stored_weights(model: Factorization, source: RowSource, *, check: bool = Tru
     if check:
         source = model._open(source, reset=False)
         model._check_data(inspect(source), squares=False)
+    else:
+        source = model.preparation_.apply(source, check=False)
     k = len(model.components_)
     return source.map_rows(model._decoder(source.dtype), width=k, out=source.scratch(k))
 
 
 def relative_error(model: Factorization, source: RowSource, weights: Any) -> float:
-    """``|X - W H| / |X|`` with these weights."""
+    """``|X - W H| / |X|`` with these weights, of the prepared rows."""
+    source = model.preparation_.apply(source, check=False)
     squared, norm = squared_residual(source, np.ascontiguousarray(model.components_.T), W=weights)
     return float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
 

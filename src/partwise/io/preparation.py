@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from partwise.datasets.loaders.text import document_frequencies, inverse_frequencies, tfidf_block
 from partwise.exceptions import InputError
-from partwise.sources import RowSource, blocks, inspect
+from partwise.sources import GeneratedSource, RowSource, blocks, inspect
 from partwise.sources.protocol import Block
 
 KINDS = {
@@ -25,7 +25,7 @@ OF_COUNTS = ("tfidf", "log1p")  # logarithms: negative entries have none
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """A preparation and what was learnt for it; it is saved with the model as ``preparation_``.
+    """A preparation and what was learnt for it; of a fitted model it is ``preparation_``.
 
     Parameters
     ----------
@@ -56,13 +56,15 @@ class Preparation:
         ):
             raise InputError("the weights of a preparation must be a vector of finite numbers")
 
-    def apply(self, source: RowSource) -> RowSource:
+    def apply(self, source: RowSource, *, check: bool = True) -> RowSource:
         """The prepared rows: kept where rows are in memory, made anew in every pass where they are on disk.
 
         Parameters
         ----------
         source : RowSource
             Rows with the features that the preparation was made for.
+        check : bool, default=True
+            Whether to look first if the data has logarithms; not needed for data that was prepared before.
 
         Returns
         -------
@@ -75,7 +77,10 @@ class Preparation:
             raise InputError(
                 f"the data has {source.shape[1]} features, and tfidf was learnt for {len(self.weights)} of them"
             )
-        _check(source, self.kind)
+        if isinstance(source, GeneratedSource):
+            raise InputError("a GeneratedSource makes samples as they are wanted: let its draw prepare them")
+        if check:
+            _check(source, self.kind)
         return source.derive(self._block_function())
 
     def _block_function(self) -> Callable[[Block], Block]:
@@ -85,7 +90,7 @@ class Preparation:
 
 
 def prepare(source: RowSource, kind: str) -> Preparation:
-    """Learn what a preparation needs to know about the data, in one pass.
+    """Learn what a preparation needs to know about the data, in one pass; `Preparation.apply` looks if it is possible.
 
     Parameters
     ----------
@@ -101,14 +106,12 @@ def prepare(source: RowSource, kind: str) -> Preparation:
     """
     if kind != "tfidf":
         return Preparation(kind)
-    _check(source, kind)
     return Preparation(kind, inverse_frequencies(source.shape[0], source.reduce(document_frequencies)))
 
 
 def _check(source: RowSource, kind: str) -> None:
-    if kind not in OF_COUNTS:
-        return
-    inspect(source).check(allow_negative=False)
+    # here and not afterwards: one NaN makes a whole row of them
+    inspect(source).check(allow_negative=kind not in OF_COUNTS, squares=False)
     if kind == "tfidf":
         smallest = source.reduce(_smallest, combine=min)
         if smallest < 1.0:

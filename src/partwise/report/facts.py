@@ -49,6 +49,8 @@ class Facts:
         Name of the estimator, and the call that makes one with the same parameters.
     about_method : str
         A line about it.
+    preparation : str
+        What the model does to data before it looks at it: the units of everything here.
     shape : tuple of int
         Number of samples and of features.
     order : ndarray of shape (n_components,)
@@ -80,6 +82,7 @@ class Facts:
     method: str
     settings: str
     about_method: str
+    preparation: str
     shape: tuple[int, int]
     order: Array
     components: Array
@@ -114,7 +117,7 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
     model : estimator
         Fitted.
     source : RowSource
-        The data.
+        The data, prepared as the model has it.
     weights : array of shape (n_samples, n_components), optional
         Weights of the samples; by default computed block by block.
 
@@ -132,6 +135,7 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         method=type(model).__name__,
         settings=settings(model),
         about_method=(inspect.getdoc(type(model)) or "").partition("\n")[0],
+        preparation=model.preparation_.kind,
         shape=source.shape,
         order=order,
         components=H,
@@ -244,7 +248,8 @@ def settings(model: Any) -> str:
     values = model.get_params(deep=False)
     defaults = {name: p.default for name, p in inspect.signature(type(model)).parameters.items() if name in values}
     given = [f"{name}={_value(values[name])}" for name, default in defaults.items() if _differs(values[name], default)]
-    return f"{type(model).__name__}({', '.join(given)})"
+    prepared = "" if model.preparation == "none" else f".set_preparation({model.preparation!r})"
+    return f"{type(model).__name__}({', '.join(given)}){prepared}"
 
 
 def _differs(value: Any, default: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from partwise.io.preparation import KINDS
 from partwise.io.versions import library_versions
 from partwise.plots.pages import templates
 from partwise.report import charts
@@ -108,6 +109,8 @@ def _lead(facts: Facts) -> str:
     text = f"{facts.method} found {parts} in {count(n, 'sample')} of {count(m, 'feature')}. "
     if facts.rows.norm == 0.0:
         return text + "The data is all zero."
+    if facts.preparation != "none":
+        text += f"The data was prepared by {facts.preparation}, and parts, weights and errors are in its units. "
     share = explained(facts.unexplained).replace(">", "more than ").replace("<", "less than ")
     return text + f"{'Together they explain' if len(facts.order) > 1 else 'It explains'} {share} of the data."
 
@@ -139,6 +142,8 @@ def _histogram(unexplained: Array) -> charts.Chart | None:
 
 def _run(facts: Facts) -> list[tuple[str, str]]:
     known = [("Method", f"{facts.method}: {facts.about_method}"), ("Settings", facts.settings)]
+    if facts.preparation != "none":
+        known.append(("Preparation", f"{facts.preparation}: {KINDS[facts.preparation]}"))
     if facts.course.residual is not None:
         name = facts.course.residual_name
         known.append((name[:1].upper() + name[1:], number(facts.course.residual)))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.exceptions import InputError
+from partwise.io.preparation import Preparation
 from partwise.metrics.residuals import CANCELLATION
 from partwise.sources import RowSource, blocks, source_of
 from partwise.sources.protocol import Block
@@ -111,8 +112,9 @@ def pass_over(source: RowSource, model: Any, weights: Any = None) -> Rows:
 
 
 def _bare(model: Any) -> Any:
-    """The model without its callbacks, which need not be able to travel to where the rows are."""
+    """The model without its callbacks, which need not be able to travel to where the rows are; rows come prepared."""
     bare = copy(model)
+    bare.preparation_ = Preparation()
     if hasattr(bare, "callbacks"):
         bare.callbacks = ()
     return bare

@@ -49,8 +49,8 @@ def write_report(
     model : estimator
         Any fitted estimator of partwise.
     data : array-like, sparse matrix, data frame, path, Dask collection, source or Table
-        The data as the model saw it, samples as rows. It is passed over once. A path or a `partwise.io.Table` brings
-        names and the shape of images along.
+        The data, samples as rows; the model prepares it as that of its fit. It is passed over once. A path or a
+        `partwise.io.Table` brings names and the shape of images along.
     weights : array of shape (n_samples, n_components), optional
         Weights of the samples; by default ``model.transform`` computes them block by block.
     feature_names, sample_names : sequence, optional
@@ -97,6 +97,7 @@ def write_report(
         check_names(sample_names if sample_names is not None else table.sample_names, n, "sample_names"),
     )
     view = view_of(names.features, m, image_shape if image_shape is not None else table.image_shape)
+    source = model.preparation_.apply(source)
     facts = gather(model, source, _checked(weights, (n, len(H))))
     page = render(facts, source, names, view, title=title, about=about, command=command, warnings=warnings)
     target = Path(path)
