@@ -166,8 +166,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def __sklearn_clone__(self) -> Self:
         """A clone is not fitted and will prepare its data in the same way."""
         cloned: Self = _clone_parametrized(self)
-        cloned.preparation = self.preparation
-        return cloned
+        return cloned if self.preparation == "none" else cloned.set_preparation(self.preparation)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
