@@ -14,7 +14,8 @@ from partwise.exceptions import InputError
 
 __all__ = ["make_digit_mixtures"]
 
-# An image nearer than this (as a share of its length) to the span of those chosen before it is passed over.
+# An image nearer than this (as a share of its length) to the span of those chosen before it is passed over:
+# no method could recover components that are mixtures of one another.
 INDEPENDENCE = 0.05
 
 

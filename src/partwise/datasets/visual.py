@@ -14,7 +14,7 @@ from partwise.exceptions import InputError
 
 __all__ = ["count_visual_words"]
 
-ORIENTATIONS, CELLS = 8, 4
+ORIENTATIONS, CELLS = 8, 4  # Lowe's: 4 x 4 cells of 8 orientations are the 128 numbers of SIFT
 LARGEST = 0.2  # Lowe's bound on an entry of a descriptor, against glare
 
 

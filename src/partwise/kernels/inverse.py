@@ -15,10 +15,11 @@ from partwise.kernels._jit import jit
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 
-VIOLATION = 1e-11  # of |q'y| <= 1 that is worth an exchange
+VIOLATION = 1e-11  # of |q'y| <= 1 that is worth an exchange: it is the gap that is left, rounding is some 1e-14
+# Only listed rows are priced between passes over all: a shorter list makes more passes, a longer one dearer exchanges.
 LISTED = 0.1  # violations of at least this part of the worst are listed
 STALE = 0.5  # all rows are looked at again when the worst violation of the listed ones is this part of what it was
-PIVOT = 1e-9  # entries of an entering column below this are rounding error
+PIVOT = 1e-9  # entries of an entering column below this are rounding error: dividing by one would lose 9 digits
 
 
 @jit

@@ -17,7 +17,7 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 
 LANES = 16  # rows factored side by side: long enough to fill vector registers, small enough for the L2 cache
-EPS = 2.0**-52
+EPS = 2.0**-52  # the spacing of float64 at 1
 ROUNDING = 4.0 * EPS  # violations below this times (largest |b| + sum of w) are rounding error
 
 

@@ -18,10 +18,11 @@ from partwise.kernels.nnls import ROUNDING, _factor, _finish_row, _move, _null_m
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 
+# EM saves Newton steps: 60 random documents (60 words, 10 topics) took a mean of 10 without it, 4.9 after 3 steps,
+# 3.5 after 10, 2.3 after 30; what is fastest was not measured
 EM_STEPS = 10
-PRUNED = 1.0  # times the weight at which a Newton step of its own would end it
-NEWTON_STEPS = 100
-HALVINGS = 40
+NEWTON_STEPS = 100  # a limit for what should not happen: these documents took at most 5, and 23 without EM
+HALVINGS = 40  # to 1e-12 of a step, where what is left to gain is rounding error
 
 
 @jit
@@ -195,7 +196,7 @@ def _prune(x: Array, columns: Index, Ht: Array, w: Array, y: Array, r: Array) ->
             curvature[l] += f * h[l] * h[l]
     kept = w.copy()
     for l in range(k):
-        if PRUNED * w[l] * curvature[l] < 1.0 - r[l]:
+        if w[l] * curvature[l] < 1.0 - r[l]:
             kept[l] = 0.0
     for j in range(x.shape[0]):
         h = Ht[columns[j]]

@@ -23,10 +23,11 @@ SHAPES: dict[str, tuple[int, int, int, int]] = {
     "full": (5000, 100, 2000, 1000),
 }
 START = 0.05  # the paper's level: U is uniform on [-0.05, 0.05)
+# of the noise: the paper's six; of the start and of the weights: around the paper's 0.05
 NOISES = (0.1, 0.05, 0.01, 0.005, 0.001, 0.0005)
 LEVELS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 CONCENTRATIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-CONVERGED = 1e-8
+CONVERGED = 1e-8  # a total correlation error: our reading of the paper's word
 COMPETITORS = ("hals", "hals-plain", "anls", "anls-signed", "mu", "online-lda")
 
 

@@ -17,7 +17,7 @@ from partwise.outcomes import Stop
 
 Runner = Callable[[Problem, int, float | None], Found]
 DOCUMENT_LENGTH = 1000  # words that online LDA is told a document has: about the length of a paper
-LDA_BATCH = 500
+LDA_BATCH = 500  # documents: ten batches a pass at the published size
 
 
 def fitted(
@@ -254,6 +254,7 @@ PUBLISHED_PURIFICATION: dict[str, Any] = {"finish": None, "start": True}
 SEPARABLE: dict[str, Any] = {"axis": "features"}
 OWN = "weights are the anchors' own values, as in the paper"
 REFIT = "weights by non-negative least squares"
+# the w and the ten passes that the claims on MNIST (online.py) are about
 CONSERVATIVE: dict[str, Any] = {"w": 1e-5, "max_passes": 10}
 
 _CONTENDERS: tuple[Contender, ...] = (

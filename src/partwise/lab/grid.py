@@ -14,7 +14,7 @@ from partwise.lab import figures
 from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Size
 from partwise.lab.values import worst
 
-# samples, features, components
+# samples, features, components; the sizes are our own, nothing is published
 SHAPES: dict[str, tuple[int, int, int]] = {"tiny": (150, 30, 3), "quick": (600, 100, 8), "full": (5000, 400, 30)}
 NOISES = (0.0, 0.01, 0.1)  # of the size of a sample
 PIXELS = {"quick": 2000, "full": 10_000}

@@ -17,6 +17,7 @@ DOCUMENT = "Hsu, Non-negative matrix factorization, lecture of COMS 4772"
 
 # --- faces ------------------------------------------------------------------------------------------------------
 
+# faces, and components: all of them, and the 49 of Lee and Seung's figure
 FACES = {"quick": (1000, 25), "full": (100_000, 49)}
 
 
@@ -101,6 +102,7 @@ FACES_EXPERIMENT = Experiment(
 
 # --- convex hull ------------------------------------------------------------------------------------------------
 
+# rows, features, components; and noise, of the size of a row: our own choice
 HULLS = {"tiny": ((30, 12, 3),), "quick": ((40, 25, 4), (60, 40, 8)), "full": ((200, 100, 10), (400, 200, 40))}
 HULL_NOISES = (0.0, 0.001, 0.01, 0.05)
 
@@ -171,13 +173,13 @@ SEPARABLE = Experiment(
 
 # --- topics -----------------------------------------------------------------------------------------------------
 
-# words and topics; for documents of so many words, how many of them
+# words and topics; for documents of so many words, how many of them: factors of four, for an exponent
 CORPORA: dict[str, tuple[int, int, dict[int, tuple[int, ...]]]] = {
     "tiny": (30, 3, {20: (400,)}),
     "quick": (150, 5, {2: (8000, 32_000, 128_000), 50: (1000, 4000, 16_000)}),
     "full": (500, 20, {2: (128_000, 512_000, 2_048_000), 100: (2000, 8000, 32_000)}),
 }
-ANCHOR = 0.05  # probability of a topic's anchor word
+ANCHOR = 0.05  # probability of a topic's anchor word: rarer ones need more documents
 
 
 def _corpus(n: int, m: int, k: int, tokens: int, seed: int) -> Problem:

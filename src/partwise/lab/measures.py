@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from partwise import linalg, metrics
 from partwise.lab.experiment import Found, Measure, Problem
 
-RECOVERED = 0.99  # cosine above which a part counts as found
+RECOVERED = 0.99  # cosine above which a part counts as found: an angle of 8 degrees
 
 
 def _truth(problem: Problem) -> np.ndarray:

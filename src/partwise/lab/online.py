@@ -14,6 +14,7 @@ from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Re
 from partwise.lab.values import mean, quotient, ratio, told
 
 DOCUMENT = "Elser, Online non-negative matrix factorization (conservative learning)"
+# components, and the document's error of a pixel
 PUBLISHED = {50: 0.0177, 100: 0.0122, 200: 0.00770}
 
 

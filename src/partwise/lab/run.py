@@ -39,9 +39,9 @@ from partwise.lab.measures import MEASURES
 JOURNAL, MANIFEST = "cells.jsonl", "manifest.json"
 MORE_LIBRARIES = ("matplotlib", "polars")
 THREAD_SETTINGS = ("PARTWISE_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-LONGEST_CURVE = 400
-SHOWN = 10  # samples that are kept for a picture
-WARM_UP = 0.03  # seconds after which a method that can be stopped is stopped
+LONGEST_CURVE = 400  # points kept of a history; a choice between detail and the size of the folder
+SHOWN = 10  # samples that are kept for a picture: a row of it
+WARM_UP = 0.03  # seconds after which a method that can be stopped is stopped: an iteration, for compiling
 # one method's failure on one data set is a result of the lab like any other
 FAILURES = (ValueError, ArithmeticError, MemoryError, ImportError)
 

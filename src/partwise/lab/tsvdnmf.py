@@ -33,7 +33,7 @@ TABLE2: dict[str, tuple[float, ...]] = {
 }
 BASELINES = ("spa-features", "er-spa-features", "pw-spa-features", "gillis-lp")
 TABLE2_TOLERANCE = 0.03  # about the standard deviation of a mean of ten data sets
-SYNTHETIC = {"n_samples": 100, "n_features": 100, "n_components": 10}
+SYNTHETIC = {"n_samples": 100, "n_features": 100, "n_components": 10}  # the paper's
 TINY = {"n_samples": 40, "n_features": 30, "n_components": 3}
 
 

@@ -25,11 +25,11 @@ Array = npt.NDArray[Any]
 Index = npt.NDArray[np.int64]
 Exponents = npt.NDArray[np.int32]
 
-EPS = 2.0**-52
+EPS = 2.0**-52  # the spacing of float64 at 1
 # Changes of the right-hand side, relative to the solution, against cycling; they leave less than that in the gap.
 # A column whose gap is still too large goes on without.
 PERTURBATIONS = (1e-10, 0.0)
-NAMED = 10  # dependent components listed in an error, at most
+NAMED = 10  # dependent components listed in an error, at most: a line
 
 
 @dataclass(frozen=True)

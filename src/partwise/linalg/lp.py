@@ -15,8 +15,8 @@ Array = npt.NDArray[Any]
 
 FEASIBILITY = 1e-9  # that HiGHS is asked for; its default of 1e-7 is coarse where noise is small
 ENTRY_BYTES = 250  # that a non-zero of the constraints takes at the peak, in SciPy and in HiGHS together (measured)
-MEMORY_SHARE = 0.5  # of the machine's memory that a problem may take
-UNKNOWN_MEMORY = 8 << 30  # where the machine does not tell
+MEMORY_SHARE = 0.5  # of the machine's memory that a problem may take: the data, and others, are there too
+UNKNOWN_MEMORY = 8 << 30  # where the machine does not tell: that of a small laptop
 
 
 class UnsolvedError(RuntimeError):

@@ -23,13 +23,17 @@ from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
+# Work on all rows at once before the active set takes what is left, one row at a time. How much that is depends on the
+# data: from zero weights, 1, 19, 66 and 76% of the rows of four random problems (k = 10, 30, 100, 50).
 SWEEPS = 6
 EXCHANGES = 3
-REFINEMENTS = 8
-HARMLESS = 2e-11  # a KKT residual, relative to |b|, that needs no refinement
-# smallest eigenvalue of a Gram matrix of unit components below which its rounding matters
+REFINEMENTS = 8  # each gains digits or is the last; what is in doubt after these is solved by QR
+# a KKT residual, relative to |b|, that needs no refinement: of the size at which one ends (DOUBTFUL_KKT)
+HARMLESS = 2e-11
+# smallest eigenvalue of a Gram matrix of unit components below which its rounding matters: weights lose 6 of 16 digits
 ILL_CONDITIONED = 1e-6
-# relative to |x|: a KKT residual, and a possible excess of |x - wH|, that ask for a solver without squares
+# relative to |x|: a KKT residual, and a possible excess of |x - wH|, that ask for a solver without squares;
+# rounding alone leaves a residual of 4 EPS / sqrt(ILL_CONDITIONED) = 9e-13
 DOUBTFUL_KKT = 1e-11
 DOUBTFUL_MISFIT = 1e-10
 

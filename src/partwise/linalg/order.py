@@ -15,7 +15,7 @@ from partwise.sources.protocol import Block, Rows
 Array = npt.NDArray[Any]
 
 BITS = 63  # of a positive double, as an integer that grows with it
-COUNT_BYTES = 64 << 20  # for the counts of one pass
+COUNT_BYTES = 64 << 20  # for the counts of one pass: 8 bits of the search a pass for up to 32,768 statistics
 
 
 def kth_largest(source: RowSource, ranks: npt.ArrayLike, groups: Rows | None = None) -> Array:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Recovery", "image_grid", "recovery_grid"]
 
-# inches
+# inches; ten tiles in a row are 6.8 wide, about a page
 TILE = 0.56
 GAP = 0.08
 MARGIN = 0.25
-CAPTION = 0.17
-HEADER = 0.42
+CAPTION = 0.17  # a line of SMALL
+HEADER = 0.42  # a line of TITLE and a gap
 
 
 @dataclass(frozen=True, eq=False)

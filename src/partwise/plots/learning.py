@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["code_histograms", "detector_grid", "feature_grid", "learning_curve", "reproducibility"]
 
 COLOURS = (GOOD, BAD, "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-WIDTH, HEIGHT = 6.5, 4.0
-BINS = 40
+WIDTH, HEIGHT = 6.5, 4.0  # inches: the text width of a letter page
+BINS = 40  # of a small histogram: a few pixels each
 
 
 def learning_curve(curves: Mapping[str, Any], *, title: str = "", measure: str = "average error") -> Figure:

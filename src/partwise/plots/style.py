@@ -17,6 +17,7 @@ INK = "#222222"
 FAINT = "#8A8A8A"
 LINE = "#C8C8C8"
 
+# points; a choice
 TITLE = 11.0
 LABEL = 8.5
 SMALL = 6.5

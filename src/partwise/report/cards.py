@@ -16,8 +16,9 @@ from partwise.sources import RowSource, blocks
 
 Array = npt.NDArray[Any]
 
-MOST_CARDS = 300  # parts that are shown one by one
-IMAGE_PIXELS = 2_000_000  # of all parts together, and of all samples
+MOST_CARDS = 300  # parts that are shown one by one; more make the page large and long
+IMAGE_PIXELS = 2_000_000  # of all parts together, and of all samples: 2 MB at most, a byte each before compression
+# of the samples kept for a part (rows.BEST): what fits a card, as lines and as a row of pictures
 SAMPLES = 5
 THUMBNAILS = 4
 

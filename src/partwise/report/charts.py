@@ -15,10 +15,11 @@ from partwise.report.wording import number, percent, power, times
 Array = npt.NDArray[Any]
 Ticks = tuple[tuple[float, str], ...]  # place in per cent from the left or the top, text
 
-WIDTH, HEIGHT = 1000, 400  # of the view box of a plot; it is stretched to its place
-PROMINENT = 0.1  # of the height of a part, for what counts as a peak of it
+WIDTH, HEIGHT = 1000, 400  # of the view box of a plot; it is stretched to its place, so only digits depend on it
+PROMINENT = 0.1  # of the height of a part, for what counts as a peak of it; a choice, lower ones show noise
 AXIS_LETTERS = 27  # for which there is room under a spectrum
-ENVELOPE = 400  # points of a line; of more the smallest and largest of every stretch are kept
+# points of a line, a choice between detail and the size of the page; of more the smallest and largest of every stretch
+ENVELOPE = 400
 
 
 @dataclass(frozen=True)

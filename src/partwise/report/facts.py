@@ -16,12 +16,13 @@ from partwise.sources import RowSource, blocks
 
 Array = npt.NDArray[Any]
 
-TOP = 10  # features of a part
+TOP = 10  # features of a part: as for lists of top words
 EACH_SIGN = 3  # of them that are positive, and that are negative, if there are so many
-MAP_ROWS = 360
-ROUNDING = 1e-5  # of a part's largest entry, below which negative ones mean nothing
-REDUNDANT = 0.95  # cosine between two parts that say nearly the same
-CURVE_POINTS = 300
+MAP_ROWS = 360  # of the map of weights; a choice between detail and the size of the page
+# of a part's largest entry, below which negative ones mean nothing: above the rounding of float32, 1e-7
+ROUNDING = 1e-5
+REDUNDANT = 0.95  # cosine between two parts that say nearly the same: 18 degrees, a tenth of the square differs
+CURVE_POINTS = 300  # of a curve; a choice between detail and the size of the page
 
 
 @dataclass(frozen=True)

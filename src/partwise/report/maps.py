@@ -15,7 +15,7 @@ from partwise.report.wording import percent
 
 Array = npt.NDArray[Any]
 
-CLOSEST = 6  # pairs named beside the map of similarity
+CLOSEST = 6  # pairs named beside the map of similarity; a choice
 
 
 def similarity_map(facts: Facts, parts: int) -> dict[str, Any] | None:

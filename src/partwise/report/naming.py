@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from partwise.exceptions import InputError
 
-LONGEST = 60  # characters of a name that are shown
+LONGEST = 60  # characters of a name that are shown: about a line
 ORDERED_LEAST = 20  # features from which on a line says more than bars
 
 NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\D{0,12})")

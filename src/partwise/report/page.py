@@ -23,7 +23,7 @@ from partwise.sources import RowSource
 
 Array = npt.NDArray[Any]
 
-EXACT = 1e-20  # share left unexplained that is rounding alone
+EXACT = 1e-20  # share (of squares) left unexplained that is rounding alone: 1e-10 of the entries
 NOTABLE = 0.01  # share of a sample left unexplained that is worth a line
 TEMPLATES = "partwise.report"
 

@@ -18,14 +18,15 @@ from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
+# a choice: enough for a line of examples
 BEST = 6  # samples kept for every part
 WORST = 6  # samples kept that are explained worst
 NAMED = 6  # zero rows kept by number
 POOR = 0.5  # a sample of which more than this share is left unexplained is poorly explained
-LEAST_NORM = 1e-290  # squared, below which figures are lost
+LEAST_NORM = 1e-290  # squared, below which figures are lost: 18 digits above the least normal number, 2e-308
 OUT_OF_RANGE = "data or weights hold NaN or infinity, or entries whose squares leave the range of numbers"
-MAP_ENTRIES = 1 << 22  # of weights kept for the map
-CURVE_ENTRIES = 1 << 20  # of unexplained shares kept for the histogram
+MAP_ENTRIES = 1 << 22  # of weights kept for the map: 32 MB
+CURVE_ENTRIES = 1 << 20  # of unexplained shares kept for the histogram: 8 MB
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 INITS = ("pure", "nndsvd", "nndsvda", "random")
 TINY_ROW = 1e-3  # rows below this times the mean row sum are noise as directions and are not picked as pure
-COLLAPSED = 10.0
+COLLAPSED = 10.0  # times the condition of the records: their means, worse by more, have fallen together
 NO_ROW = 1e-60  # below this even the square of a scaled row is in danger
 
 

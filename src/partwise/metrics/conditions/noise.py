@@ -15,8 +15,9 @@ from partwise.metrics.conditions.table import SLACK, Condition, ConditionTable
 from partwise.sources import RowSource, blocks, inspect, source_of
 from partwise.sources.protocol import Block
 
-CHUNK = 1 << 22  # numbers of a few columns of the noise that are held at once
-PROBES, POWERS, ODDS = 12, 20, 10.0  # see _norms
+CHUNK = 1 << 22  # numbers of a few columns of the noise that are held at once: 32 MB
+# of _norms: too small with probability ODDS**-PROBES = 1e-12, and too large by 5 to 10% after so many POWERS
+PROBES, POWERS, ODDS = 12, 20, 10.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)

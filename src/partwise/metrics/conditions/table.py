@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-SLACK = 1e-12  # relative: normalised numbers are rounded, and one at a bound is meant to be within it
+# relative: one at a bound is meant to be within it, and sums of thousands of numbers are rounded by 1e-13
+SLACK = 1e-12
 NAN = float("nan")
 
 
