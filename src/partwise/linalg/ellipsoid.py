@@ -26,7 +26,7 @@ Array = npt.NDArray[Any]
 Index = npt.NDArray[np.int64]
 
 EPS = 2.0**-52  # the spacing of float64 at 1
-# limits for what should not happen: 15 random sets of points in 3 to 60 dimensions took 2 to 11 rounds, 13 to 19 steps
+# limits for what should not happen: 15 random sets of points in 3 to 60 dimensions took at most 11 rounds, 19 steps
 ROUNDS = 200
 STEPS = 100
 # times the dimension: points outside that join in one round; fewer make more passes, more larger Newton systems
