@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from partwise import cli
 from partwise.cli import demo, files
 from partwise.cli.app import app, run
 from partwise.cli.console import Failure
+from partwise.runs.progress import Watch
 
 SMALL = ["demo", "--samples", "300", "--parts", "8", "--per-sample", "2", "--seed", "3"]
 
@@ -134,7 +136,7 @@ def test_unwritable_output_is_found_before_the_work(
     def refuse(**_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(files.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
     assert run([*SMALL, "-o", str(tmp_path)]) == 1
     captured = capsys.readouterr()
     assert "Permission denied" in " ".join(captured.err.split())  # wrapped where the path is long
@@ -147,7 +149,7 @@ def test_interrupted_fit_ends_the_demo(
     def interrupt(self: object, state: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo._Show, "__call__", interrupt)
+    monkeypatch.setattr(Watch, "__call__", interrupt)
     assert run([*SMALL, "-o", str(tmp_path)]) == 130
     assert "interrupted" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,10 +20,13 @@ import typer
 from PIL import Image
 
 import partwise as pw
-from partwise.cli import fitting, results, run_folder
+from partwise.cli import results
 from partwise.cli.app import app
 from partwise.datasets.loaders.text import weigh
 from partwise.estimators.catalog import METHODS
+from partwise.io.preparation import KINDS
+from partwise.runs import Checkpoints, RunFolder, read_state, write_state
+from partwise.starts import INITS
 from tests.cli.helpers import FEATURES, SAMPLES, X, manifest, write_csv
 
 Program = Callable[..., tuple[str, str]]
@@ -288,6 +292,13 @@ def test_help_is_complete(command: str, program: Program) -> None:
     assert found.help
 
 
+def test_help_names_every_start_and_preparation(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    said = program("fit", "--help")[0]
+    assert f"{', '.join(INITS)}, or a file" in said
+    assert [kind for kind in KINDS if kind not in said] == []
+
+
 def test_strict(program: Program) -> None:
     program("fit", "data.csv", "-k", 3, "--max-iter", 2, "-o", "out")
     program("fit", "data.csv", "-k", 3, "--max-iter", 2, "-o", "strict", "--strict", code=3)
@@ -349,7 +360,7 @@ def test_from_refuses_other_data(program: Program) -> None:
     "change",
     [{"job": {}}, {"schema": 99}, {"resumed": None}, {"job.k": "three"}, {"job.reading": {"x": 1}}, {"job.options": []}]
     + [{"job.preprocess": "exec"}, {"job.weights_format": "pickle"}, {"job.method": "nope"}, {"job.image_shape": [1]}]
-    + [{"job.image_shape": [-3, -4]}, {"job.image_shape": []}, {"job.reading": {"min_count": "x"}}, {"started": None}]
+    + [{"job.image_shape": [-3, -4]}, {"job.image_shape": []}, {"job.reading": {"min_count": "x"}}, {"sessions": None}]
     + [{"warnings": [1]}, {"timings": {"fit": "x"}}, {"job.reading": []}, {"job.reading": {"delimiter": 5}}],
     ids=str,
 )
@@ -390,11 +401,9 @@ def test_what_is_read_is_not_replaced(program: Program) -> None:
 
 
 def test_one_program_at_a_time(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = run_folder.RunFolder(Path("out"))
-    other.open()
-    _, said = program("fit", "data.csv", "-k", 3, "-o", "out", code=1)
-    assert "another partwise fit is writing into out" in said
-    other.close()
+    with RunFolder(Path("out")):
+        _, said = program("fit", "data.csv", "-k", 3, "-o", "out", code=1)
+    assert "cannot write into out: another partwise is writing into it" in said
     program("fit", "data.csv", "-k", 3, "-o", "out")
 
 
@@ -418,33 +427,53 @@ def test_an_earlier_run_is_safe(program: Program) -> None:
 LONG = ["-k", 3, "--tol", 0, "--max-iter", 40]
 
 
-def stop_at(iteration: int, error: Callable[[], BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the next fit end there, after a checkpoint."""
-    proper = fitting.Checkpoints.__call__
+def stop_at(iteration: int, stop: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let something happen there, after a checkpoint; every iteration that has a state has one."""
+    proper = Checkpoints.__call__
 
-    def callback(self: Any, state: Any) -> None:
-        proper(self, state)
-        if state.n_iter == iteration:
-            raise error()
+    def callback(self: Any, progress: Any) -> Any:
+        wish = proper(self, progress)
+        if progress.n_iter == iteration:
+            stop()
+        return wish
 
-    monkeypatch.setattr(fitting.Checkpoints, "__call__", callback)
+    monkeypatch.setattr(Checkpoints, "__call__", callback)
+    monkeypatch.setattr(Checkpoints, "share", 1.0)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["-m", "hals", *LONG],
-        ["-m", "mu", "--set", "beta_loss=kullback-leibler", *LONG],
-        ["-m", "and", "--set", "thresholds=paper", "--set", "floor=0", *LONG],
-        ["-m", "conservative", "-k", 3, "--set", "batch_size=100", "--set", "max_passes=20"],
-        ["-m", "conservative", "-k", 3, "--set", "batch_size=100", "--set", "max_passes=20", "--set", "shuffle=true"],
-    ],
-    ids=["hals", "mu", "and", "conservative", "shuffled"],
-)
+def kill() -> None:
+    raise Killed
+
+
+def ctrl_c() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def same_bits(one: str, other: str) -> None:
+    """Two runs are the same in every bit but the clock's."""
+    first, second = (pw.load(Path(folder, "model.safetensors")) for folder in (one, other))
+    for name in ("components_", "part_shares_"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+    assert list(first.history_) == list(second.history_)
+    for name in set(first.history_) - {"time"}:
+        np.testing.assert_array_equal(first.history_[name], second.history_[name])
+    assert Path(one, "weights.csv").read_bytes() == Path(other, "weights.csv").read_bytes()
+    assert (first.stop_, first.reconstruction_error_) == (second.stop_, second.reconstruction_error_)
+    assert first.get_params() == second.get_params()
+
+
+RESUMED = {
+    "hals": ["-m", "hals", *LONG],
+    "anls": ["-m", "anls", *LONG],
+    "mu": ["-m", "mu", "--set", "beta_loss=kullback-leibler", *LONG],
+}
+
+
+@pytest.mark.parametrize("words", RESUMED.values(), ids=RESUMED)
 def test_killed_and_resumed(words: list[Any], program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     program("fit", "data.csv", *words, "-o", "whole")
     with monkeypatch.context() as patch:
-        stop_at(7, Killed, patch)
+        stop_at(7, kill, patch)
         with pytest.raises(Killed):
             program("fit", "data.csv", *words, "-o", "out", "--checkpoint-every", 0)
     assert manifest("out")["status"] == "running"
@@ -453,54 +482,111 @@ def test_killed_and_resumed(words: list[Any], program: Program, monkeypatch: pyt
     program("fit", "--resume", "-o", "out", code=2)
     assert names("out") == ["checkpoint.safetensors", "manifest.json"]
     Path("data.csv").write_bytes(data)
-    assert pw.load("out/checkpoint.safetensors").n_iter_ == 7
+    assert read_state(Path("out/checkpoint.safetensors"))[1]["n_iter"] == 7
     program("fit", "data.csv", "--resume", "-o", "out")
     assert names("out") == names("whole")
     assert manifest("out")["resumed"] == [7]
-    whole, resumed = pw.load("whole/model.safetensors"), pw.load("out/model.safetensors")
-    np.testing.assert_array_equal(resumed.history_["n_iter"], whole.history_["n_iter"])
-    assert np.all(np.diff(resumed.history_["time"]) > 0)
-    assert resumed.n_iter_ == whole.n_iter_
-    assert resumed.stop_reason_ == whole.stop_reason_
-    assert resumed.get_params() == whole.get_params()
-    if "conservative" in words:
-        assert Path("out/components.csv").read_bytes() == Path("whole/components.csv").read_bytes()
-        np.testing.assert_array_equal(resumed.history_["objective"], whole.history_["objective"])
-    else:
-        np.testing.assert_array_equal(resumed.history_["objective"][:8], whole.history_["objective"][:8])
-        assert resumed.reconstruction_error_ < 1.02 * whole.reconstruction_error_
+    assert len(manifest("out")["sessions"]) == 2
+    same_bits("out", "whole")
 
 
-def test_a_checkpoint_that_is_no_start(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("words", RESUMED.values(), ids=RESUMED)
+def test_ctrl_c_and_resumed(words: list[Any], program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    program("fit", "data.csv", *words, "-o", "whole")
+    with monkeypatch.context() as patch:
+        stop_at(5, ctrl_c, patch)
+        out, said = program("fit", "data.csv", *words, "-o", "out", "--json", code=130)
+    assert "partwise fit --resume -o out goes on" in said
+    told = json.loads(out)
+    assert (told["status"], told["n_iter"], told["converged"]) == ("interrupted", 6, False)
+    assert told["stop"] == {"kind": "interrupted", "n_iter": 6} == manifest("out")["fit"]["stop"]
+    assert manifest("out")["fit"]["stop_reason"] == "interrupted by the user after iteration 6"
+    assert names("out") == sorted([*FILES, "checkpoint.safetensors"])
+    assert pw.load("out/model.safetensors").transform("data.csv").shape == (60, 3)
+    program("fit", "--resume", "-o", "out")
+    assert manifest("out")["status"] == "complete"
+    assert names("out") == FILES
+    same_bits("out", "whole")
+
+
+def test_a_second_ctrl_c_stops_at_once(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     program("fit", "data.csv", *LONG, "-o", "whole")
     with monkeypatch.context() as patch:
-        stop_at(7, Killed, patch)
+        stop_at(7, lambda: [ctrl_c(), ctrl_c()], patch)
+        _, said = program("fit", "data.csv", *LONG, "-o", "out", "--checkpoint-every", 0, code=130)
+    assert "interrupted; --resume -o out goes on" in said
+    assert names("out") == ["checkpoint.safetensors", "manifest.json"]
+    assert manifest("out")["status"] == "interrupted"
+    program("fit", "--resume", "-o", "out")
+    same_bits("out", "whole")
+
+
+def test_ctrl_c_after_the_last_iteration(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    program("fit", "data.csv", *LONG, "-o", "whole")
+    with monkeypatch.context() as patch:
+        stop_at(40, ctrl_c, patch)
+        _, said = program("fit", "data.csv", *LONG, "-o", "out", code=130)
+    assert "interrupted; --resume -o out goes on" in said
+    assert names("out") == ["manifest.json", "model.safetensors"]
+    program("fit", "--resume", "-o", "out")
+    same_bits("out", "whole")
+
+
+def test_broken_off_again_and_again(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    program("fit", "data.csv", *LONG, "-o", "whole")
+    for iteration, stop in ((5, ctrl_c), (11, ctrl_c), (18, kill)):
+        with monkeypatch.context() as patch:
+            stop_at(iteration, stop, patch)
+            words = ["fit", "data.csv", *LONG, "-o", "out", "--checkpoint-every", 0, "--resume"]
+            if stop is kill:
+                with pytest.raises(Killed):
+                    program(*words)
+            else:
+                program(*words, code=130)
+    assert manifest("out")["fit"]["stop_reason"] == "interrupted by the user after iteration 12"
+    program("fit", "--resume", "-o", "out")
+    assert manifest("out")["resumed"] == [6, 18]
+    assert pw.load("out/model.safetensors").stop_reason_ == "max_iter=40 reached"
+    same_bits("out", "whole")
+
+
+def test_a_checkpoint_of_something_else(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        stop_at(7, kill, patch)
         with pytest.raises(Killed):
             program("fit", "data.csv", *LONG, "-o", "out", "--checkpoint-every", 0)
-    model = pw.load("out/checkpoint.safetensors")
-    model.components_[0, 0] = -1.0
-    pw.save(model, "out/checkpoint.safetensors")
-    _, said = program("fit", "-o", "out", "--resume")
-    assert "The fit began anew" in said
-    assert Path("out/components.csv").read_bytes() == Path("whole/components.csv").read_bytes()
+    place = Path("out/checkpoint.safetensors")
+    state, note = read_state(place)
+    write_state(place, state, note | {"estimator": "AND"})
+    _, said = program("fit", "-o", "out", "--resume", code=1)
+    assert "holds AND with components of shape (3, 12), not HALS of 12 features; --overwrite begins anew" in said
+    place.write_bytes(b"rubbish")
+    _, said = program("fit", "-o", "out", "--resume", code=1)
+    assert "not a readable checkpoint" in said
 
 
 def test_a_disk_that_fails_leaves_the_checkpoint(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
     with monkeypatch.context() as patch:
-        stop_at(7, lambda: OSError(errno.EIO, "Input/output error"), patch)
+        stop_at(7, fail, patch)
         program("fit", "data.csv", *LONG, "-o", "out", "--checkpoint-every", 0, code=1)
     assert names("out") == ["checkpoint.safetensors", "manifest.json"]
     program("fit", "--resume", "-o", "out")
     assert manifest("out")["resumed"] == [7]
 
 
-def test_resume_with_other_data_says_which(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resume_with_other_data_begins_anew(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        stop_at(7, Killed, patch)
+        stop_at(7, kill, patch)
         with pytest.raises(Killed):
             program("fit", "data.csv", *LONG, "-o", "out", "--checkpoint-every", 0)
     write_csv("data.csv", 2 * X, FEATURES, SAMPLES)
-    program("fit", "--resume", "--force", "-o", "out")
+    _, said = program("fit", "--resume", "--force", "-o", "out")
+    assert "The data has changed since that run: the fit begins anew." in said
+    program("fit", "data.csv", *LONG, "-o", "whole")
+    same_bits("out", "whole")
     known = pw.io.model_info("out/model.safetensors")["provenance"]["data"]
     assert manifest("out")["data"]["sha256"] == known["sha256"]
 
@@ -522,7 +608,7 @@ def test_killed_while_writing(program: Program, monkeypatch: pytest.MonkeyPatch)
             program("fit", "data.csv", *LONG, "-o", "out")
     assert "report.html" not in names("out")
     Path("out/.weights.csv.abc").write_text("half")  # what a killed write leaves
-    monkeypatch.setattr(pw.HALS, "fit", None)  # nothing is fitted again
+    monkeypatch.setattr(pw.HALS, "_fit", None)  # nothing is fitted again
     program("fit", "--resume", "-o", "out")
     assert names("out") == names("whole")
     assert Path("out/components.csv").read_bytes() == Path("whole/components.csv").read_bytes()
@@ -540,39 +626,8 @@ def test_resume_begins_where_nothing_is(program: Program) -> None:
     assert "mine holds components.csv of an earlier run" in said
 
 
-def test_ctrl_c_keeps_what_there_is(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        stop_at(5, KeyboardInterrupt, patch)
-        out, _ = program("fit", "data.csv", *LONG, "-o", "out", "--json", code=130)
-    told = json.loads(out)
-    assert (told["status"], told["n_iter"], told["converged"]) == ("interrupted", 5, False)
-    assert names("out") == FILES
-    assert manifest("out")["status"] == "interrupted"
-    assert pw.load("out/model.safetensors").transform("data.csv").shape == (60, 3)
-    program("fit", "--resume", "-o", "out")
-    assert manifest("out")["status"] == "complete"
-    assert pw.load("out/model.safetensors").n_iter_ == 40
-
-
-def test_the_farthest_is_gone_on_with(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    for iteration, stop in ((5, KeyboardInterrupt), (6, KeyboardInterrupt), (7, Killed)):
-        with monkeypatch.context() as patch:
-            stop_at(iteration, stop, patch)
-            words = [*LONG, "-o", "out", "--checkpoint-every", 0, "--resume"]
-            if stop is Killed:
-                with pytest.raises(Killed):
-                    program("fit", "data.csv", *words)
-            else:
-                program("fit", "data.csv", *words, code=130)
-    assert manifest("out")["fit"]["stop_reason"] == "interrupted by the user after iteration 11"
-    assert pw.load("out/checkpoint.safetensors").n_iter_ == 18
-    program("fit", "--resume", "-o", "out")
-    assert manifest("out")["resumed"] == [5, 18]
-    assert pw.load("out/model.safetensors").stop_reason_ == "max_iter=40 reached"
-
-
 def test_ctrl_c_with_nothing_to_keep(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pw.SPA, "fit", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(pw.SPA, "_find", lambda *_: ctrl_c())
     _, said = program("fit", "data.csv", "-k", 3, "-m", "spa", "-o", "out", code=130)
     assert "interrupted before there was anything to keep" in said
     assert not Path("out").exists()
@@ -592,7 +647,7 @@ def test_disk_full(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_room_for_checkpoints_ends_no_fit(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting, "CHECKPOINT", "no/such/folder")
+    monkeypatch.setattr(RunFolder, "checkpoint", Path("no/such/folder"))
     _, said = program("fit", "data.csv", *LONG, "-o", "out", "--checkpoint-every", 0)
     assert said.count("There is no checkpoint") == 1
 
@@ -608,11 +663,11 @@ def test_kill_9(folder: Path, program: Program) -> None:
     time.sleep(0.05)
     process.kill()
     assert process.wait(timeout=60) == -9
-    done = pw.load("out/checkpoint.safetensors").n_iter_
-    assert 0 < done < 2000
+    assert 0 < read_state(Path("out/checkpoint.safetensors"))[1]["n_iter"] < 2000
     program(*words, "--resume")
-    assert pw.load("out/model.safetensors").n_iter_ == 2000
     assert names("out") == FILES
+    program(*words, "-o", "whole")
+    same_bits("out", "whole")
 
 
 # --- wrong usage --------------------------------------------------------------------------------------------

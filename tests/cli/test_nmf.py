@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import partwise as pw
 from partwise.algorithms.conservative import Decay, Learner, Rule
 from partwise.cli.app import run
 from partwise.cli.nmf import read_model
+from partwise.runs import read_state
 
 PROGRAM = [sys.executable, "-c", "from partwise.cli import main; main()", "nmf"]
 X = np.random.default_rng(0).gamma(0.5, size=(200, 3)) @ np.random.default_rng(1).gamma(0.5, size=(3, 8))
@@ -38,8 +40,12 @@ def nmf(*arguments: object, code: int = 0) -> None:
 def files(name: str) -> dict[str, bytes]:
     """Log and model as they are, and the checkpoint array by array."""
     found = {kind: Path(f"{name}.{kind}").read_bytes() for kind in ("log", "model")}
-    with np.load(f"{name}.state") as state:
-        return found | {key: state[key].tobytes() for key in state.files}
+    return found | {key: np.asarray(value).tobytes() for key, value in state(name).items()}
+
+
+def state(name: str) -> dict[str, Any]:
+    """The checkpoint."""
+    return read_state(Path(f"{name}.state"))[0]
 
 
 def learner(n: int, *, batch: int, dtype: type = np.float64, **rule: object) -> tuple[Learner, list[float]]:
@@ -73,15 +79,13 @@ def test_log_and_model(options: list[str], dtype: type, rule: dict) -> None:
     np.testing.assert_array_equal(features.astype(dtype), best.features)
     lines = Path("sub/run.1.model").read_text().split("\n")
     assert [len(line.split()) for line in lines] == [8] * 4 + [0] + [8] * 4 + [0]
-    with np.load("sub/run.1.state") as state:
-        np.testing.assert_array_equal(state["H"], expected.H)
+    np.testing.assert_array_equal(state("sub/run.1")["H"], expected.H)
 
 
 def test_what_the_estimator_finds() -> None:
     nmf(*OPTIONS, "-n", 600, "-w", "0.5", "-o", "run")
     model = pw.ConservativeNMF(4, w=0.5, max_passes=3, random_state=5).fit(X)
-    with np.load("run.state") as state:
-        np.testing.assert_array_equal(state["H"], model.components_)
+    np.testing.assert_array_equal(state("run")["H"], model.components_)
 
 
 @pytest.mark.parametrize("kind", ["npy", "csv", "folder", "stdin"])
@@ -191,8 +195,7 @@ def test_ctrl_c_stops_and_writes() -> None:
     message = process.communicate(timeout=60)[1].decode()
     assert process.returncode == 130
     assert "--resume goes on" in " ".join(message.split())
-    with np.load("run.state") as state:
-        seen = int(state["totals"][0])
+    seen = int(state("run")["totals"][0])
     assert seen > 0
     nmf(*options, "-n", seen + 100, "-o", "run", "--resume")
     nmf(*options, "-n", seen + 100, "-o", "whole")
@@ -210,8 +213,7 @@ def test_zero_and_missing_samples_are_passed_over(capsys: pytest.CaptureFixture[
     assert "200 samples, 2 of them passed over" in capsys.readouterr().out
     write_text("rest.txt", np.delete(rows, [3, 7], axis=0))
     nmf("rest.txt", *OPTIONS[1:], "-o", "rest")
-    with np.load("holes.state") as holes, np.load("rest.state") as rest:
-        np.testing.assert_array_equal(holes["H"], rest["H"])
+    np.testing.assert_array_equal(state("holes")["H"], state("rest")["H"])
 
 
 # --- wrong usage --------------------------------------------------------------------------------------------
@@ -249,13 +251,13 @@ def test_earlier_files_are_safe(capsys: pytest.CaptureFixture[str]) -> None:
     nmf(*OPTIONS, "-n", 300, "-o", "run")
     before = files("run")
     nmf(*OPTIONS, "-n", 300, "-o", "run", code=2)
-    assert "give --resume to go on, --force to begin anew" in " ".join(capsys.readouterr().err.split())
+    assert "give --resume to go on, --overwrite to begin anew" in " ".join(capsys.readouterr().err.split())
     nmf(*OPTIONS, "-n", 600, "-w", "2", "-o", "run", "--resume", code=2)
     assert "w was 1 in that run and is 2 now" in " ".join(capsys.readouterr().err.split())
     write_text("wide.txt", np.ones((5, 9)))
     nmf("wide.txt", *OPTIONS[1:], "-o", "run", "--resume", code=2)
     assert files("run") == before
-    nmf(*OPTIONS, "-n", 150, "-o", "run", "--force")
+    nmf(*OPTIONS, "-n", 150, "-o", "run", "--overwrite")
     assert files("run")["log"] == before["log"].splitlines(keepends=True)[0]
     Path("run.state").write_bytes(b"rubbish")
     nmf(*OPTIONS, "-n", 300, "-o", "run", "--resume", code=1)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from partwise.cli.console import Failure, output
 from partwise.cli.files import make_folder, write_atomically
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from partwise.datasets import Mixture
     from partwise.metrics import Match
 
@@ -41,6 +42,8 @@ def demo(
     mixtures alone both libraries look for the digits; what they find is held against the true ones. A picture
     shows both, and a report (HTML) all that partwise found.
     """
+    from partwise.runs.progress import bar
+
     console = output()
     _check(samples, parts, per_sample)
     mixture = _mixtures(samples, parts, per_sample, seed)
@@ -49,7 +52,7 @@ def demo(
         f"[bold]{parts} digits[/], {per_sample} in each of [bold]{samples:,} mixtures[/] "
         f"(seed {seed}). The digits themselves are not shown to either library.\n"
     )
-    with _progress() as progress:
+    with bar(console) as progress:
         _compile(mixture, progress)
         outcomes = [_fit_partwise(mixture, seed, progress), _fit_sklearn(mixture, seed, progress)]
     console.print()
@@ -120,40 +123,31 @@ def _mixtures(samples: int, parts: int, per_sample: int, seed: int) -> Mixture:
         raise Failure(f"--parts {parts}: {error}", 2) from error
 
 
-def _progress() -> Progress:
-    return Progress(
-        SpinnerColumn(finished_text="[green]✓"),
-        TextColumn("{task.description:<17}"),
-        BarColumn(bar_width=24),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}", style="dim"),
-        console=output(),
-    )
-
-
 def _compile(mixture: Mixture, progress: Progress) -> None:
     """Two iterations on a few rows: numba compiles now and keeps the result; times below are of the work."""
     import partwise as pw
+    from partwise.runs.progress import step
 
-    task = progress.add_task("Getting ready", total=None, note="compiling, once on a machine")
     rows = mixture.X[: max(200, len(mixture.components))]
-    _quietly(pw.HALS(len(mixture.components), max_iter=2).fit, rows)
-    progress.update(task, total=1, completed=1, note="")
+    with step(progress, "Getting ready", "compiling, once on a machine"):
+        _quietly(pw.HALS(len(mixture.components), max_iter=2).fit, rows)
 
 
 def _fit_partwise(mixture: Mixture, seed: int, progress: Progress) -> Outcome:
     import numpy as np
 
     import partwise as pw
+    from partwise.runs.progress import Watch
 
     name = "partwise HALS"
-    show = _Show(progress, progress.add_task(name, total=1.0, note=""), float(np.linalg.norm(mixture.X)))
-    model = pw.HALS(len(mixture.components), init="pure", random_state=seed, callbacks=[show])
-    show.tol = model.tol
+    model = pw.HALS(len(mixture.components), init="pure", random_state=seed)
+    task, norm = progress.add_task(name, total=1.0, note=""), float(np.linalg.norm(mixture.X))
+    watch = Watch(progress, task, model, measure="squares", norm=norm, n_samples=len(mixture.X))
+    model.set_params(callbacks=[watch])
     seconds = _quietly(model.fit, mixture.X)
     if model.stop_.kind == "interrupted":
         raise KeyboardInterrupt  # a fit keeps what it has; the demo ends
-    show.finish(f"{model.n_iter_} iterations")
+    progress.update(task, completed=1.0, note=f"{model.n_iter_} iterations")
     return Outcome.of(name, mixture, model, seconds, converged=model.converged_)
 
 
@@ -166,32 +160,6 @@ def _fit_sklearn(mixture: Mixture, seed: int, progress: Progress) -> Outcome:
     seconds = _quietly(model.fit, mixture.X)
     progress.update(task, total=1, completed=1, note=f"{model.n_iter_} iterations")
     return Outcome.of(name, mixture, model, seconds, converged=model.n_iter_ < SKLEARN_ITERATIONS)
-
-
-class _Show:
-    """A callback that moves a bar: how far the KKT residual has come down to the tolerance, in decades."""
-
-    def __init__(self, progress: Progress, task: TaskID, norm: float) -> None:
-        self.progress, self.task, self.norm = progress, task, norm
-        self.tol = 0.0
-        self._first = self._done = 0.0
-
-    def __call__(self, state: Any) -> None:
-        import numpy as np
-
-        if not state.residual > self.tol > 0.0:  # the start (NaN), or there already
-            return
-        self._first = self._first or state.residual
-        whole = np.log(self._first / self.tol)
-        if whole > 0.0:
-            self._done = max(self._done, float(np.log(self._first / state.residual) / whole))
-        error = np.sqrt(2.0 * state.objective) / self.norm
-        note = f"iteration {state.n_iter}, error {error:.0e}"
-        self.progress.update(self.task, completed=min(self._done, 1.0), note=note)
-
-    def finish(self, note: str) -> None:
-        """Fill the bar."""
-        self.progress.update(self.task, completed=1.0, note=note)
 
 
 def _quietly(fit: Callable[[Any], Any], X: Any) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from partwise.cli.console import Failure, told
 from partwise.cli.models import open_model
-from partwise.cli.run_folder import CHECKPOINT, MODEL, RunFolder
-from partwise.cli.watch import Watch
+from partwise.cli.results import MODEL
 from partwise.cli.wording import sentence
 
 if TYPE_CHECKING:
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
 
     from partwise.cli.job import Job
     from partwise.outcomes import Stop
+    from partwise.runs import Interrupt, RunFolder
     from partwise.sources import RowSource
 
 
@@ -27,7 +26,7 @@ class Fitted:
     """What a fit has come to."""
 
     model: Any
-    seconds: float
+    weights: Any
     warnings: list[str] = field(default_factory=list)
     done_before: int = 0  # iterations of the fit that this one went on with
 
@@ -68,7 +67,15 @@ def build_model(job: Job) -> tuple[Any, list[str] | None]:
     return model, names
 
 
-def fit(model: Any, source: RowSource, job: Job, folder: RunFolder, progress: Progress, every: float) -> Fitted:
+def fit(
+    model: Any,
+    source: RowSource,
+    job: Job,
+    folder: RunFolder,
+    progress: Progress,
+    interrupt: Interrupt,
+    every: float,
+) -> Fitted:
     """Fit from the beginning, or from the checkpoint that is in the folder.
 
     Parameters
@@ -83,6 +90,8 @@ def fit(model: Any, source: RowSource, job: Job, folder: RunFolder, progress: Pr
         Where checkpoints go.
     progress : rich.progress.Progress
         Shows the way.
+    interrupt : Interrupt
+        Ends it between two iterations.
     every : float
         Seconds between two checkpoints.
 
@@ -92,89 +101,46 @@ def fit(model: Any, source: RowSource, job: Job, folder: RunFolder, progress: Pr
         The model and what was told; after Ctrl-C as far as it has come.
     """
     from partwise.estimators.catalog import find_method
-    from partwise.estimators.resuming import can_resume, go_on
-    from partwise.exceptions import InputError
-    from partwise.io import prepare
+    from partwise.estimators.weights import fit_weights
+    from partwise.runs import Checkpoints
+    from partwise.runs.progress import Watch
+    from partwise.sources import inspect
 
     method, iterates = find_method(job.method), "callbacks" in model.get_params(deep=False)
     task = progress.add_task(f"{method.name}, k = {job.k or len(model.init)}", total=1.0 if iterates else None, note="")
-    size = 1.0
-    if iterates and not progress.disable:
-        size = float(prepare(source, model.preparation).apply(source).reduce(_squares)) ** 0.5
-
-    def attempt(before: Any) -> int:
-        done = 0 if before is None else int(before.n_iter_)
-        if iterates:
-            watch = Watch(progress, task, method, model, size, source.shape[0], done)
-            keep = Checkpoints(model, folder, every if can_resume(model) else float("inf"), before)
-            model.set_params(callbacks=[watch, keep])
-        if before is None:
-            model.fit(source)
-        else:
-            go_on(model, before, lambda rest: rest.fit(source))
-        return done
-
-    before = _checkpoint(folder) if can_resume(model) else None
-    begin = time.perf_counter()
+    state, done = _state(folder, model, source.shape[1]) if iterates else (None, 0)
+    if iterates:
+        norm = inspect(source).norm if job.preprocess == "none" and not progress.disable else None
+        watch = Watch(progress, task, model, measure=method.measure, norm=norm, n_samples=source.shape[0])
+        note = {"estimator": type(model).__name__}
+        model.set_params(callbacks=[watch, Checkpoints(folder.checkpoint, every, interrupt, note)])
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        try:
-            done = attempt(before)
-        except InputError as error:
-            if before is None:
-                raise
-            # such as a component of zeros, which this method cannot start from
-            warnings.warn(f"the fit began anew, its checkpoint being no start for it ({error})", stacklevel=2)
-            done = attempt(None)
+        weights = fit_weights(model, source, state)
     if iterates:
         model.set_params(callbacks=())
     progress.update(task, total=1.0, completed=1.0)
-    return Fitted(model, time.perf_counter() - begin, _sentences(seen), done)
+    return Fitted(model, weights, _sentences(seen), done)
 
 
-class Checkpoints:
-    """A callback that writes the model in the middle of its fit, every few seconds."""
+def _state(folder: RunFolder, model: Any, n_features: int) -> tuple[Any, int]:
+    """What an earlier fit has left to go on with, and how many iterations it had done."""
+    from partwise.exceptions import ReaderError
+    from partwise.runs import read_state
 
-    def __init__(self, model: Any, folder: RunFolder, every: float, before: Any) -> None:
-        from partwise.estimators.resuming import Recorder
-
-        self.model, self.folder, self.every = model, folder, every
-        self.recorder = Recorder(None if before is None else before.history_)
-        self.last = time.monotonic()
-
-    def __call__(self, state: Any) -> None:
-        """Look at the clock."""
-        self.recorder(state)
-        # that of the last iteration would leave nothing to go on with
-        last = state.n_iter >= self.model.get_params(deep=False).get("max_iter", float("inf"))
-        if state.n_iter and not last and time.monotonic() - self.last >= self.every:
-            self.write(state)
-
-    def write(self, state: Any) -> None:
-        """Write it now; a fit does not end for want of a checkpoint."""
-        from partwise.estimators.resuming import snapshot
-        from partwise.estimators.saving import save
-
-        path = self.folder.path / CHECKPOINT
-        try:
-            save(snapshot(self.model, state.components, self.recorder.history()), path)
-        except OSError as error:
-            warnings.warn(f"there is no checkpoint: {path} cannot be written ({error.strerror or error})", stacklevel=2)
-            self.every = float("inf")
-        self.last = time.monotonic()
-
-
-def _checkpoint(folder: RunFolder) -> Any:
-    """What an earlier fit has left to go on with: what Ctrl-C kept, or the last checkpoint, whichever came farther."""
-    from partwise.estimators.saving import load
-
-    there = {MODEL: folder.has(MODEL), CHECKPOINT: (folder.path / CHECKPOINT).exists()}
+    if not folder.checkpoint.exists():
+        return None, 0
     try:
-        with told():
-            found = [load(folder.path / name) for name, exists in there.items() if exists]
-    except Failure as failure:
-        raise Failure(f"{failure.message}; --overwrite begins anew") from failure
-    return max(found, key=lambda model: int(model.n_iter_), default=None)
+        state, note = read_state(folder.checkpoint)
+    except ReaderError as error:
+        raise Failure(f"{error}; --overwrite begins anew") from error
+    name, found = type(model).__name__, getattr(state.get("components"), "shape", ())
+    if note.get("estimator") != name or found[1:] != (n_features,):
+        raise Failure(
+            f"{folder.checkpoint} holds {note.get('estimator')} with components of shape {found}, not {name} of "
+            f"{n_features} features; --overwrite begins anew"
+        )
+    return state, int(note["n_iter"])
 
 
 def start_file(path: Path) -> Path:
@@ -210,9 +176,3 @@ def align_start(model: Any, job: Job, known: list[str] | None, names: list[str] 
 def _sentences(seen: list[warnings.WarningMessage]) -> list[str]:
     ours = [one for one in seen if not issubclass(one.category, (DeprecationWarning, FutureWarning))]
     return list(dict.fromkeys(sentence(str(one.message)) for one in ours))
-
-
-def _squares(block: Any) -> float:
-    from partwise.sources import blocks
-
-    return float(blocks.squared_norms(block).sum())

@@ -14,7 +14,6 @@ from typing import Any
 from partwise.cli.console import Failure
 from partwise.cli.reading import Reading, flags
 
-STARTS = ("pure", "nndsvd", "nndsvda", "random")
 KINDS: dict[str, Any] = {
     "method": str,
     "k": (int, NoneType),
@@ -45,7 +44,7 @@ class Job:
     def start(self) -> Path | None:
         """File or folder of the components to start from."""
         given = self.options.get("init")
-        return Path(given) if isinstance(given, str) and given not in STARTS and Path(given).exists() else None
+        return Path(given) if _is_file(given) else None
 
     @property
     def path(self) -> str:
@@ -100,8 +99,14 @@ class Job:
 
 
 def _absolute(value: Any) -> Any:
-    given = isinstance(value, str) and value not in STARTS and Path(value).exists()
-    return str(Path(value).absolute()) if given else value
+    return str(Path(value).absolute()) if _is_file(value) else value
+
+
+def _is_file(value: Any) -> bool:
+    """Whether a value names a file, and not a start that has a name."""
+    from partwise.starts import INITS
+
+    return isinstance(value, str) and value not in INITS and Path(value).exists()
 
 
 def _flat(job: Job) -> dict[str, Any]:
@@ -110,7 +115,7 @@ def _flat(job: Job) -> dict[str, Any]:
     return {"DATA": job.path} | flat | {**values["options"], **values["reading"]}
 
 
-def parse_shape(text: str | None, flag: str) -> tuple[int, int] | None:
+def parse_shape(text: str | None, flag: str = "--image-shape") -> tuple[int, int] | None:
     """Height and width from "28x28"."""
     if text is None:
         return None

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from partwise.cli.console import Failure, output
@@ -50,7 +49,7 @@ def run(
         list[str] | None, typer.Option("--methods", "-m", help="Methods, by commas or by repeating the option.")
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder for results, with one folder in it for each experiment.")
+        Path, typer.Option("--output", "-o", help="Folder for results, with one folder in it for each experiment.")
     ] = Path("partwise-lab"),
 ) -> None:
     """Run experiments and write tables, a manifest and a page.
@@ -59,6 +58,7 @@ def run(
     """
     from partwise.exceptions import InputError, MissingDependencyError
     from partwise.lab import run_experiment
+    from partwise.runs.progress import Counted, bar
 
     size: Size = "quick" if quick else "full"
     chosen = [name for part in methods or [] for name in part.split(",") if name]
@@ -67,9 +67,10 @@ def run(
         make_folder(out)
         done = []
         for experiment in wanted:
-            with _Bar(experiment.name) as bar:
+            with bar(output(), transient=True) as progress:
+                watch = Counted(progress, experiment.name)
                 result = run_experiment(
-                    experiment, out / experiment.name / size, size=size, seeds=seeds, methods=chosen, watch=bar
+                    experiment, out / experiment.name / size, size=size, seeds=seeds, methods=chosen, watch=watch
                 )
             done.append(result)
             if len(wanted) == 1:
@@ -163,32 +164,3 @@ def _say(what: str, path: Path) -> None:
     console = output()
     console.print(what, end="", highlight=False)
     console.print(str(path), style="bold", markup=False, soft_wrap=True)
-
-
-class _Bar:
-    """Progress of the cells, with the time left."""
-
-    def __init__(self, name: str) -> None:
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(elapsed_when_finished=False),
-            TextColumn("{task.fields[note]}", style="dim"),
-            console=output(),
-            transient=True,
-        )
-        self.task = self.progress.add_task(name, total=None, note="")
-
-    def __enter__(self) -> _Bar:
-        self.progress.start()
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self.progress.stop()
-
-    def __call__(self, done: int, total: int, note: str) -> None:
-        """Move the bar."""
-        self.progress.update(self.task, completed=done, total=total, note=note)

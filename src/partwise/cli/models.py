@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from partwise.cli.console import Failure, told
-from partwise.cli.run_folder import CHECKPOINT, MODEL
+from partwise.cli.results import MODEL
 
 
 def model_path(path: Path) -> Path:
     """The file of the model."""
+    from partwise.runs import CHECKPOINT
+
     if not path.exists():
         raise Failure(f"{path}: there is no such file or folder", 2)
     if not path.is_dir():

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, islice
@@ -16,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from partwise.cli.console import INTERRUPTED, Failure, errors, output, told
-from partwise.cli.files import make_folder, write_atomically
+from partwise.cli.files import make_folder, write_atomically, writing
 from partwise.cli.job import parse_shape
 
 if TYPE_CHECKING:
@@ -41,7 +37,7 @@ def nmf(
     ],
     features: Annotated[int, typer.Option("-f", "--features", min=1, help="Number of features.")],
     name: Annotated[
-        str, typer.Option("-o", "--output", help="Writes NAME.log, NAME.model and NAME.state.", metavar="NAME")
+        str, typer.Option("--output", "-o", help="Writes NAME.log, NAME.model and NAME.state.", metavar="NAME")
     ],
     w: Annotated[str, typer.Option("-w", help="Freedom of the decoder; FIRST:AFTER[:POWER] lets it fall.")] = "1",
     samples: Annotated[
@@ -59,7 +55,9 @@ def nmf(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where a run of this NAME ended or was killed.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Begin anew over the files of an earlier run.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Begin anew over the files of an earlier run.")
+    ] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more at the end of a text file.")] = False,
     skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Pass over samples with NaN.")] = False,
     checkpoint: Annotated[float, typer.Option(min=0.0, help="Seconds between two checkpoints.")] = 10.0,
@@ -74,20 +72,26 @@ def nmf(
     samples and their average error; when that is the best so far, NAME.model gets a line for each detector and then
     for each feature.
     """
+    from partwise.runs import AtOnce, Interrupt
+    from partwise.runs.progress import Counted, bar
+
     settings = Settings(features, w, relaxation, cg_steps, not signed, single, seed, batch)
     rule, shape = settings.rule(), parse_shape(pictures, "--pictures")
     with told():
         stream = _Rows(data, follow=follow, single=single, skip_missing=skip_missing)
-        run = Run(Path(name), settings, rule, stream.n_features, resume=resume, force=force)
+        run = Run(Path(name), settings, rule, stream.n_features, resume=resume, overwrite=overwrite)
     goal = samples if samples is not None or stream.endless else stream.n_samples
-    with told(), Interrupt() as interrupt, run, _bar(goal, run.learner.seen) as show:
+    with told(), Interrupt() as interrupt, run, bar(errors()) as progress:
+        show = Counted(progress, "Samples")
         try:
             for rows in stream.blocks(run.learner.seen, goal):
                 with interrupt.held():
                     run.learn(rows)
                     if time.monotonic() - run.saved >= checkpoint:
                         run.save()
-                show(run)
+                show(run.learner.seen, goal, run.told)
+        except AtOnce:
+            raise Failure("stopped at once; the same command with --resume goes on", INTERRUPTED) from None
         except KeyboardInterrupt:
             with interrupt.held():
                 run.finish()
@@ -132,11 +136,12 @@ class Run:
     """The learner and its three files; NAME.state holds all that a killed run needs to go on."""
 
     def __init__(
-        self, name: Path, settings: Settings, rule: Any, n_features: int, *, resume: bool, force: bool
+        self, name: Path, settings: Settings, rule: Any, n_features: int, *, resume: bool, overwrite: bool
     ) -> None:
         import numpy as np
 
         from partwise.algorithms.conservative import Learner
+        from partwise.runs import sweep
 
         make_folder(name.parent)
         self.log, self.model, self.state = (name.parent / f"{name.name}.{kind}" for kind in ("log", "model", "state"))
@@ -149,21 +154,29 @@ class Run:
         kept = 0
         if resume and self.state in before:
             kept = self._restore()
-        elif before and not force:
+        elif before and not overwrite:
             raise Failure(
-                f"{before[0]} is there already: give --resume to go on, --force to begin anew, or another NAME", 2
+                f"{before[0]} is there already: give --resume to go on, --overwrite to begin anew, or another NAME", 2
             )
         else:
             for path in before:
                 path.unlink()
             self._write_state(0)  # first, so that there never is a log without a checkpoint
         self._open_log(kept)
+        sweep(name.parent, [path.name for path in (self.log, self.model, self.state)])
 
     def __enter__(self) -> Run:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._lines.close()
+        if self._locked is not None:
+            os.close(self._locked)
+
+    @property
+    def told(self) -> str:
+        """How it goes: the error of the unfinished batch, and nothing where that begins."""
+        return f"error {self.learner.error:.4g}" if self.learner.error == self.learner.error else ""
 
     def learn(self, rows: Any) -> None:
         """Learn some samples, and report if a batch is complete."""
@@ -179,11 +192,11 @@ class Run:
         self._write_state(os.fstat(self._lines.fileno()).st_size)
 
     def _write_state(self, log_bytes: int) -> None:
-        import numpy as np
+        from partwise.runs import write_state
 
-        note = {"settings": asdict(self.settings), "best": self.best, "log": log_bytes}
-        arrays: dict[str, Any] = self.learner.state() | {"note": np.array(json.dumps(note))}
-        write_atomically(self.state, lambda file: np.savez(file, **arrays))
+        state = {**self.learner.state(), "best": self.best, "log": log_bytes}
+        with writing(str(self.state)):
+            write_state(self.state, state, {"settings": asdict(self.settings)})
         self.saved = time.monotonic()
 
     def finish(self) -> None:
@@ -193,32 +206,30 @@ class Run:
             write_model(self.model, self.learner.detectors, self.learner.features)
 
     def _restore(self) -> int:
-        import numpy as np
+        from partwise.exceptions import ReaderError
+        from partwise.runs import read_state
 
         try:
-            with np.load(self.state, allow_pickle=False) as saved:
-                arrays: dict[str, Any] = {name: saved[name] for name in saved.files}
-            note = json.loads(str(arrays.pop("note")))
-        except (OSError, ValueError, KeyError, EOFError) as error:
+            state, note = read_state(self.state)
+            before, known = state["H"].shape[1], dict(note["settings"])
+        except (ReaderError, KeyError) as error:
             raise Failure(f"{self.state} is not a checkpoint of this program ({error})") from error
         for key, value in asdict(self.settings).items():
-            if note["settings"].get(key) != value:
-                raise Failure(f"--resume: {key} was {note['settings'].get(key)} in that run and is {value} now", 2)
-        before, now = arrays["H"].shape[1], self.learner.H.shape[1]
+            if known.get(key) != value:
+                raise Failure(f"--resume: {key} was {known.get(key)} in that run and is {value} now", 2)
+        now = self.learner.H.shape[1]
         if before != now:
             raise Failure(f"--resume: samples had {before} numbers and now have {now}", 2)
-        self.learner.restore(arrays)
-        self.best = note["best"]
-        for path in (self.log, self.model, self.state):  # left behind by a write that was killed
-            for part in path.parent.glob(f".{path.name}.*"):
-                part.unlink(missing_ok=True)
-        return int(note["log"])
+        self.learner.restore(state)
+        self.best = state["best"]
+        return int(state["log"])
 
     def _open_log(self, kept: int) -> None:
-        try:
+        from partwise.runs import lock
+
+        with writing(str(self.log)):
             self._lines: BinaryIO = self.log.open("ab", buffering=0)
-        except OSError as error:
-            raise Failure(f"cannot write {self.log}: {error.strerror or error}") from error
+            self._locked = lock(self.log)
         if self.log.stat().st_size < kept:
             self._lines.close()
             raise Failure(f"{self.log} is shorter than when {self.state} was written; it cannot go on")
@@ -310,36 +321,6 @@ class _Rows:
                 raise Failure(f"{self.data}: sample {number + row + 1} is {what} in column {column + 1}")
 
 
-class Interrupt:
-    """Ctrl-C as an exception, but never while samples are learnt or files written: there it waits for the end."""
-
-    def __init__(self) -> None:
-        self._held = self._pending = False
-
-    def __enter__(self) -> Interrupt:
-        self._before = signal.signal(signal.SIGINT, self._handle)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def _handle(self, *_: object) -> None:
-        if not self._held:
-            raise KeyboardInterrupt
-        self._pending = True
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold it back."""
-        self._held, self._pending = True, False
-        try:
-            yield
-        finally:
-            self._held = False
-        if self._pending:
-            raise KeyboardInterrupt
-
-
 def write_model(path: Path, detectors: np.ndarray, features: np.ndarray) -> None:
     """The document's layout: a line for each detector, an empty line, a line for each feature; every bit is kept."""
 
@@ -356,21 +337,6 @@ def read_model(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
     rows = np.loadtxt(path, ndmin=2)
     return rows[: len(rows) // 2], rows[len(rows) // 2 :]
-
-
-@contextmanager
-def _bar(goal: int | None, begin: int) -> Iterator[Any]:
-    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}"))
-    with Progress(*columns, console=errors()) as progress:
-        task = progress.add_task("", total=goal, completed=begin, note="")
-
-        def show(run: Run) -> None:
-            learner = run.learner  # its error is that of the unfinished batch, and none (NaN) where that begins
-            if learner.error == learner.error:
-                progress.update(task, note=f"error {learner.error:.4g}")
-            progress.update(task, completed=learner.seen)
-
-        yield show
 
 
 def _tell(run: Run) -> None:

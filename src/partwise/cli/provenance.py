@@ -1,11 +1,9 @@
-"""Where a result comes from: names, parameters, versions and machine, for the manifest."""
+"""Where a result comes from: names and parameters, for the manifest."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import platform
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,16 +20,3 @@ def parameters(model: Any, job: Job) -> dict[str, Any]:
     """All parameters; a start from a file is named by the file."""
     values = {name: value for name, value in model.get_params(deep=False).items() if name != "callbacks"}
     return values | ({} if job.start is None else {"init": str(job.start)})
-
-
-def machine() -> dict[str, Any]:
-    """Where it ran."""
-    from partwise.sources.passes import n_threads
-
-    return {
-        "system": platform.platform(),
-        "processor": platform.machine(),
-        "python": platform.python_version(),
-        "cores": os.cpu_count(),
-        "threads": n_threads(),
-    }

@@ -24,71 +24,56 @@ def _option(*names: str, **how: Any) -> Any:
     return typer.Option(*names, rich_help_panel=PANEL, **how)
 
 
-Format = Annotated[
-    str | None,
-    _option("--format", help=f"One of {KINDS}; by default the content tells."),
-]
-Transpose = Annotated[bool, _option("--transpose", help="Samples are columns in the file.")]
-Delimiter = Annotated[
-    str | None,
-    _option("--delimiter", help="Between the cells of text: a character, tab or space."),
-]
-Header = Annotated[
-    bool | None,
-    _option("--header/--no-header", help="Whether the first line of text has names."),
-]
-RowNames = Annotated[
-    bool | None,
-    _option("--row-names/--no-row-names", help="Whether the first column of text has names."),
-]
-Encoding = Annotated[str | None, _option("--encoding", help="Of text; UTF-8 by default.")]
-Variable = Annotated[
-    str | None,
-    _option("--variable", help="Which matrix of a .mat or .npz file that has several."),
-]
-Vocabulary = Annotated[
-    str | None,
-    _option("--vocabulary", help="Words of a docword file; vocab... beside it by default."),
-]
-MinCount = Annotated[
-    int | None,
-    _option("--min-count", min=1, help="Leave out words that a folder of texts has less often."),
-]
-Duplicates = Annotated[
-    str | None,
-    _option("--duplicates", help="Names that occur twice: error, or number them."),
-]
-FeatureNames = Annotated[
-    str | None,
-    _option("--feature-names", help="File with a name a line, for data without them."),
-]
-SampleNames = Annotated[
-    str | None,
-    _option("--sample-names", help="File with a name a line, for data without them."),
-]
-InMemory = Annotated[
-    int | None,
-    _option("--in-memory", min=0, metavar="MIB", help="More than this stays on disk; 256 by default."),
-]
-
-
 @dataclass(frozen=True)
 class Reading:
     """How DATA is read; None is the reader's own choice."""
 
-    format: str | None = None
-    transpose: bool = False
-    delimiter: str | None = None
-    header: bool | None = None
-    row_names: bool | None = None
-    encoding: str | None = None
-    variable: str | None = None
-    vocabulary: str | None = None
-    min_count: int | None = None
-    duplicates: str | None = None
-    feature_names: str | None = None
-    sample_names: str | None = None
-    in_memory: int | None = None
+    format: Annotated[
+        str | None,
+        _option("--format", help=f"One of {KINDS}; by default the content tells."),
+    ] = None
+    transpose: Annotated[bool, _option("--transpose", help="Samples are columns in the file.")] = False
+    delimiter: Annotated[
+        str | None,
+        _option("--delimiter", help="Between the cells of text: a character, tab or space."),
+    ] = None
+    header: Annotated[
+        bool | None,
+        _option("--header/--no-header", help="Whether the first line of text has names."),
+    ] = None
+    row_names: Annotated[
+        bool | None,
+        _option("--row-names/--no-row-names", help="Whether the first column of text has names."),
+    ] = None
+    encoding: Annotated[str | None, _option("--encoding", help="Of text; UTF-8 by default.")] = None
+    variable: Annotated[
+        str | None,
+        _option("--variable", help="Which matrix of a .mat or .npz file that has several."),
+    ] = None
+    vocabulary: Annotated[
+        str | None,
+        _option("--vocabulary", help="Words of a docword file; vocab... beside it by default."),
+    ] = None
+    min_count: Annotated[
+        int | None,
+        _option("--min-count", min=1, help="Leave out words that a folder of texts has less often."),
+    ] = None
+    duplicates: Annotated[
+        str | None,
+        _option("--duplicates", help="Names that occur twice: error, or number them."),
+    ] = None
+    feature_names: Annotated[
+        str | None,
+        _option("--feature-names", help="File with a name a line, for data without them."),
+    ] = None
+    sample_names: Annotated[
+        str | None,
+        _option("--sample-names", help="File with a name a line, for data without them."),
+    ] = None
+    in_memory: Annotated[
+        int | None,
+        _option("--in-memory", min=0, metavar="MIB", help="More than this stays on disk; 256 by default."),
+    ] = None
 
     @classmethod
     def of_json(cls, values: Any) -> Reading:
@@ -129,7 +114,6 @@ class Reading:
 
 
 SPECIAL = ("delimiter", "in_memory", "feature_names", "sample_names")
-NAMES = tuple(field.name for field in fields(Reading))
 
 
 def flags(reading: Reading) -> list[str]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from partwise.cli.run_folder import COMPONENTS, HISTORY, MODEL, REPORT, WEIGHTS, RunFolder
+from partwise.cli.files import writing
 
 if TYPE_CHECKING:
     from partwise.cli.job import Job
     from partwise.io import Table
+    from partwise.runs import RunFolder
     from partwise.sources import RowSource
 
+MODEL, COMPONENTS, HISTORY, REPORT = "model.safetensors", "components.csv", "history.csv", "report.html"
+FORMATS = ("csv", "parquet", "npy")
+OUTPUTS = (MODEL, COMPONENTS, HISTORY, REPORT, *(f"weights.{kind}" for kind in FORMATS))
 MANY = 2_000_000  # numbers: more weights than this are written as parquet
 
 
@@ -28,46 +32,43 @@ class Results:
     table: Table
     source: RowSource
     fingerprint: dict[str, Any]
+    weights: Any  # those of the fit
 
     def write_model(self) -> None:
-        """The model alone."""
+        """The model alone, with the share of each part where there are weights."""
         from partwise.estimators.saving import save
+        from partwise.estimators.weights import part_shares
 
-        self.folder.write(MODEL, partial(save, self.model, data=self.fingerprint))
+        if self.weights is not None:
+            self.model.part_shares_ = part_shares(self.model.components_, self.weights)
+        self._write(MODEL, partial(save, self.model, data=self.fingerprint))
 
-    def write_tables(self) -> Any:
-        """Components, weights, history; returns the weights."""
-        from partwise.estimators.weights import part_shares, stored_weights
+    def write_tables(self) -> None:
+        """Components, weights, history."""
         from partwise.io.writing import write_table
 
         model, table = self.model, self.table
-        weights = stored_weights(model, self.source, check=False)
-        model.part_shares_ = part_shares(model.components_, weights)
-        self.write_model()
         parts = part_names(len(model.components_))
         features = table.feature_names or [f"feature_{j}" for j in range(model.n_features_in_)]
         components = partial(write_table, rows=model.components_, columns=features, names=parts, corner="part")
-        self.folder.write(COMPONENTS, components)
-        rows = partial(write_table, rows=weights, columns=parts, names=table.sample_names)
-        self.folder.write(WEIGHTS[self._format(weights.shape)], rows)
+        self._write(COMPONENTS, components)
+        rows = partial(write_table, rows=self.weights, columns=parts, names=table.sample_names)
+        self._write(f"weights.{self._format(self.weights.shape)}", rows)
         if hasattr(model, "history_"):
-            self.folder.write(HISTORY, partial(write_history, history=model.history_))
-        return weights
+            self._write(HISTORY, partial(write_history, history=model.history_))
 
-    def write_report(self, weights: Any, warnings: Sequence[str], about: dict[str, str]) -> None:
-        """The page; weights on disk are made again block by block, as it wants an array."""
-        import numpy as np
-
+    def write_report(self, warnings: Sequence[str], about: dict[str, str]) -> None:
+        """The page."""
         from partwise.report import write_report
 
         name = Path(self.job.data).name
-        self.folder.write(
+        self._write(
             REPORT,
             partial(
                 write_report,
                 model=self.model,
                 data=self.source,
-                weights=weights if isinstance(weights, np.ndarray) else None,
+                weights=self.weights,
                 feature_names=self.table.feature_names,
                 sample_names=self.table.sample_names,
                 image_shape=self.job.image_shape or self.table.image_shape,
@@ -77,6 +78,10 @@ class Results:
                 warnings=tuple(warnings),
             ),
         )
+
+    def _write(self, name: str, write: Callable[[Path], object]) -> None:
+        with writing(str(self.folder.path / name), "; with --resume it can be finished"):
+            self.folder.write(name, write)
 
     def _format(self, shape: tuple[int, int]) -> str:
         if self.job.weights_format != "auto":

@@ -8,50 +8,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from partwise.cli import reading as how
-from partwise.cli.console import Failure, Voice, errors, told
+from partwise.cli.console import Failure, errors, told
 from partwise.cli.files import make_folder
 from partwise.cli.models import open_model
-from partwise.cli.results import part_names
-from partwise.cli.watch import bar, step
+from partwise.cli.options import Saying, grouped
+from partwise.cli.reading import Reading
+from partwise.cli.results import FORMATS, part_names
 from partwise.cli.wording import told_of
 
 if TYPE_CHECKING:
     from partwise.io import Table
     from partwise.sources import RowSource
 
-SUFFIXES = (".csv", ".parquet", ".npy")
+SUFFIXES = tuple(f".{kind}" for kind in FORMATS)
 
 
+@grouped
 def transform(
-    context: typer.Context,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, or the folder of a fit.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="What partwise fit takes.")],
-    out: Annotated[Path, typer.Option("-o", "--output", help="File for the weights: .csv, .parquet or .npy.")] = Path(
-        "weights.csv"
-    ),
+    reading: Reading,
+    saying: Saying,
+    out: Annotated[
+        Path, typer.Option("--output", "-o", help=f"File for the weights, which ends in {', '.join(SUFFIXES)}.")
+    ] = Path("weights.csv"),
     ignore_extra: Annotated[
         bool, typer.Option("--ignore-extra", help="Drop features that the model does not know.")
     ] = False,
     fill_missing: Annotated[
         bool, typer.Option("--fill-missing", help="Take features that DATA lacks for 0 (words, for example).")
     ] = False,
-    format: how.Format = None,
-    transpose: how.Transpose = False,
-    delimiter: how.Delimiter = None,
-    header: how.Header = None,
-    row_names: how.RowNames = None,
-    encoding: how.Encoding = None,
-    variable: how.Variable = None,
-    vocabulary: how.Vocabulary = None,
-    min_count: how.MinCount = None,
-    duplicates: how.Duplicates = None,
-    feature_names: how.FeatureNames = None,
-    sample_names: how.SampleNames = None,
-    in_memory: how.InMemory = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of -o if it exists.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Write the weights of new data for the parts of a model.
 
@@ -62,8 +49,9 @@ def transform(
     Exit codes: 0 done, 1 failed, 2 wrong usage or data that cannot be used,
     130 interrupted.
     """
-    voice = Voice(as_json=as_json, quiet=quiet)
-    reader = how.Reading(**{name: context.params[name] for name in how.NAMES})
+    from partwise.runs.progress import bar, step
+
+    voice = saying.voice
     with voice.failing():
         if out.suffix.lower() not in SUFFIXES or out.is_dir():
             raise Failure(f"-o {out}: give a file that ends in {', '.join(SUFFIXES)}", 2)
@@ -73,9 +61,9 @@ def transform(
             raise Failure(f"-o {out} exists already: --overwrite replaces it", 2)
         fitted = open_model(model)
         make_folder(out.parent)
-        with bar(errors(), hidden=quiet) as progress:
+        with bar(errors(), hidden=saying.quiet) as progress:
             with step(progress, "Reading"):
-                table = reader.read(data)
+                table = reading.read(data)
                 source = _matched(fitted, table, data, ignore_extra=ignore_extra, fill_missing=fill_missing)
             with step(progress, "Weights"):
                 weights, error = _weights(fitted, source, data, table)

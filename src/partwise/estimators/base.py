@@ -189,13 +189,15 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Block function that gives the weights of a block of rows."""
         return partial(decode_block, gram=Gram.of(self.components_, dtype))
 
-    def _decode(self, source: RowSource) -> Any:
-        return source.map_rows(self._decoder(source.dtype), width=len(self.components_))
+    def _decode(self, source: RowSource, *, stored: bool = False) -> Any:
+        """The weights, beside the rows; stored, on disk where the rows are there."""
+        k = len(self.components_)
+        return source.map_rows(self._decoder(source.dtype), width=k, out=source.scratch(k) if stored else None)
 
     # what is computed between passes is small, and BLAS's threads would still be spinning in the next pass
     @single_blas_thread()
     def _fit(
-        self, X: Any, truth: Any = None, *, weights: bool = False, state: State | None = None
+        self, X: Any, truth: Any = None, *, weights: bool = False, stored: bool = False, state: State | None = None
     ) -> tuple[RowSource, Any]:
         """Fit, or leave everything as it was; weights are None if not wanted, or if Ctrl-C came meanwhile."""
         with self._all_or_nothing():
@@ -204,7 +206,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.reconstruction_error_ = np.nan
         W = None
         try:
-            W = self._decode(source) if weights else None
+            W = self._decode(source, stored=stored) if weights else None
             Ht = np.ascontiguousarray(self.components_.T)
             squared, norm = squared_residual(source, Ht, W=W, decode=self._decoder(source.dtype))
             self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
@@ -419,10 +421,8 @@ class Iterative(Ended, Factorization):
         self.history_, self.residual_ = result.history, result.residual
         return result.components
 
-    def _fit(
-        self, X: Any, truth: Any = None, *, weights: bool = False, state: State | None = None
-    ) -> tuple[RowSource, Any]:
-        fitted = super()._fit(X, truth, weights=weights, state=state)
+    def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
+        fitted = super()._fit(X, truth, **how)
         telling.warn(self.stop_, type(self).__name__, tol=self.tol)
         return fitted
 

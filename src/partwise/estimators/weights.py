@@ -7,9 +7,30 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from partwise.algorithms.loop import State
 from partwise.estimators.base import Factorization
 from partwise.metrics.residuals import squared_residual
 from partwise.sources import RowSource, inspect
+
+
+def fit_weights(model: Factorization, source: RowSource, state: State | None = None) -> Any:
+    """Fit, and keep the weights that its error is computed with.
+
+    Parameters
+    ----------
+    model : estimator
+        With its parameters.
+    source : RowSource
+        The data.
+    state : mapping, optional
+        Where another fit of it had come to.
+
+    Returns
+    -------
+    ndarray or ScratchRows of shape (n_samples, n_components)
+        As `stored_weights` returns them.
+    """
+    return model._fit(source, weights=True, stored=True, state=state)[1]
 
 
 def stored_weights(model: Factorization, source: RowSource, *, check: bool = True) -> Any:
@@ -37,8 +58,7 @@ def stored_weights(model: Factorization, source: RowSource, *, check: bool = Tru
         model._check_data(inspect(source), squares=False)
     else:
         source = model.preparation_.apply(source, check=False)
-    k = len(model.components_)
-    return source.map_rows(model._decoder(source.dtype), width=k, out=source.scratch(k))
+    return model._decode(source, stored=True)
 
 
 def relative_error(model: Factorization, source: RowSource, weights: Any) -> float:

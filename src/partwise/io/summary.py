@@ -8,18 +8,20 @@ import numpy as np
 
 from partwise.io.guard import size_text
 from partwise.io.table import Table
-from partwise.sources import Inspection, inspect
+from partwise.sources import Inspection, RowSource, inspect
 from partwise.sources import blocks as rows
 from partwise.sources.protocol import Block
 
 
-def summarize(table: Table) -> str:
+def summarize(table: Table, source: RowSource | None = None) -> str:
     """Describe shape, orientation, sparsity, range, missing numbers, empty rows and columns, and memory.
 
     Parameters
     ----------
     table : Table
         What was read; its numbers are passed over once or twice.
+    source : RowSource, optional
+        Its rows, where they are open already: what was seen of them is not looked for again.
 
     Returns
     -------
@@ -39,7 +41,7 @@ def summarize(table: Table) -> str:
     empty        no row, 1 column
     memory       32 bytes
     """
-    source = table.source()
+    source = table.source() if source is None else source
     seen = inspect(source)
     n, m = seen.shape
     lines = {

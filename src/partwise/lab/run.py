@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import platform
-import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from partwise.exceptions import DataNotFoundError, InputError
-from partwise.io.versions import library_versions
 from partwise.lab.contenders import CONTENDERS
 from partwise.lab.experiment import (
     SAMPLES,
@@ -35,10 +30,12 @@ from partwise.lab.experiment import (
 )
 from partwise.lab.measurements import Measurements, write_bytes
 from partwise.lab.measures import MEASURES
+from partwise.runs import MANIFEST, Journal, Manifest, RunFolder
+from partwise.runs import read_manifest as read_entries
 
-JOURNAL, MANIFEST = "cells.jsonl", "manifest.json"
+JOURNAL = "cells.jsonl"
+KINDS: dict[str, Any] = {"experiment": str, "size": str, "seeds": int, "methods": list, "sessions": list}
 MORE_LIBRARIES = ("matplotlib", "polars")
-THREAD_SETTINGS = ("PARTWISE_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LONGEST_CURVE = 400  # points kept of a history; a choice between detail and the size of the folder
 SHOWN = 10  # samples that are kept for a picture: a row of it
 WARM_UP = 0.03  # seconds after which a method that can be stopped is stopped: an iteration, for compiling
@@ -84,17 +81,18 @@ def run_experiment(
     count = seeds or experiment.seeds.get(size, 1)
     if count < 1:
         raise InputError(f"seeds={seeds} must be at least 1")
-    folder.mkdir(parents=True, exist_ok=True)
-    manifest = _Manifest.open(folder, experiment, size, chosen, count)
-    journal = _Journal(folder / JOURNAL)
-    wanted = list(cells(experiment.cases(size), range(count), chosen))
-    todo = [cell for cell in wanted if not _measured(journal.done.get(_key(*cell)), experiment)]
-    try:
-        if todo and experiment.timed:
-            _warm_up(experiment, dict.fromkeys(name for _, _, name in todo), watch)
-        _work(_Session(experiment, size, journal, manifest), todo, len(wanted), watch)
-    finally:
-        manifest.close(len(journal.done))
+    with RunFolder(folder):
+        manifest = _begin(folder, experiment, size, chosen, count)
+        journal = _journal(folder)
+        wanted = list(cells(experiment.cases(size), range(count), chosen))
+        todo = [cell for cell in wanted if not _measured(journal.done.get(_key(*cell)), experiment)]
+        try:
+            if todo and experiment.timed:
+                _warm_up(experiment, dict.fromkeys(name for _, _, name in todo), watch)
+            _work(_Session(experiment, size, journal, manifest), todo, len(wanted), watch)
+        finally:
+            manifest.update(cells=len(journal.done))
+            manifest.update(seconds=manifest.seconds)
     if watch:
         watch(len(wanted), len(wanted), "the page")
     return finish(experiment, folder)
@@ -116,7 +114,7 @@ def load_result(experiment: Experiment, folder: Path) -> Reproduction:
         What is in the journal, complete or not.
     """
     manifest = read_manifest(folder)
-    journal = _Journal(folder / JOURNAL)
+    journal = _journal(folder)
     chosen = [_key(*cell) for cell in _asked(experiment, manifest)]
     entries = [journal.done[key] for key in chosen if key in journal.done]
     rows = [entry["row"] for entry in entries]
@@ -166,13 +164,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     dict
         As it was written.
     """
-    try:
-        found = json.loads((folder / MANIFEST).read_text())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder} holds no results of the lab: no readable {MANIFEST}") from error
-    if not isinstance(found, dict) or "experiment" not in found:
-        raise InputError(f"{folder / MANIFEST} is not a manifest of the lab")
-    return found
+    if not (folder / MANIFEST).exists():
+        raise InputError(f"{folder} holds no results of the lab: no {MANIFEST}")
+    return read_entries(folder, KINDS, of="the lab")
 
 
 def _asked(experiment: Experiment, manifest: Mapping[str, Any]) -> list[tuple[Case, int, str]]:
@@ -195,43 +189,19 @@ def _measured(entry: Mapping[str, Any] | None, experiment: Experiment) -> bool:
     return entry is not None and ("failure" in entry["row"] or set(experiment.measures) <= set(entry["row"]))
 
 
-class _Journal:
-    """Finished cells, one a line. A line that an interruption cut short does not count, and is overwritten."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.done: dict[str, dict[str, Any]] = {}
-        whole = 0
-        for line in path.read_bytes().splitlines(keepends=True) if path.exists() else []:
-            if not line.endswith(b"\n"):
-                break
-            try:
-                row = (entry := json.loads(line))["row"]
-                self.done[json.dumps([row["case"], row["method"], row["seed"]])] = entry
-            except (ValueError, KeyError, TypeError):
-                break
-            whole += len(line)
-        self._whole = whole
-
-    def add(self, row: Mapping[str, Any], curve: Sequence[Mapping[str, float]]) -> None:
-        entry = {"row": dict(row), "curve": [dict(point) for point in curve]}
-        line = json.dumps(entry, default=float).encode() + b"\n"
-        with self.path.open("r+b" if self.path.exists() else "w+b") as file:
-            file.truncate(self._whole)
-            file.seek(self._whole)
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-        self._whole += len(line)
-        self.done[json.dumps([row["case"], row["method"], row["seed"]])] = json.loads(line)
+def _journal(folder: Path) -> Journal:
+    """The finished cells, by `_key`."""
+    return Journal(
+        folder / JOURNAL, lambda entry: json.dumps([entry["row"][name] for name in ("case", "method", "seed")])
+    )
 
 
 @dataclass(frozen=True)
 class _Session:
     experiment: Experiment
     size: Size
-    journal: _Journal
-    manifest: _Manifest
+    journal: Journal
+    manifest: Manifest
 
 
 def _work(session: _Session, todo: list[tuple[Case, int, str]], total: int, watch: Watch | None) -> None:
@@ -241,17 +211,17 @@ def _work(session: _Session, todo: list[tuple[Case, int, str]], total: int, watc
     for number, (case, seed, name) in enumerate(todo):
         if watch:
             watch(total - len(todo) + number, total, f"{case.name}, {name}")
-        if case.name in session.manifest.skipped:
+        if case.name in session.manifest["skipped"]:
             continue
         if made != (case.name, seed):
             try:
                 problem, made = case.make(seed), (case.name, seed)
             except DataNotFoundError as error:
-                session.manifest.skip(case.name, str(error))
+                session.manifest["skipped"][case.name] = str(error)
                 continue
         assert problem is not None
         row, curve = _cell(session, case, problem, seed, name)
-        session.journal.add(row, curve)
+        session.journal.add({"row": row, "curve": [dict(point) for point in curve]})
 
 
 def _cell(
@@ -312,80 +282,28 @@ def _warm_up(experiment: Experiment, names: Mapping[str, None], watch: Watch | N
                 CONTENDERS[name].run(problem, 0, WARM_UP)
 
 
-class _Manifest:
-    """Versions, seeds, machine, threads and durations of a folder's run, kept up to date."""
-
-    def __init__(self, folder: Path, entries: dict[str, Any]) -> None:
-        self.path, self.entries = folder / MANIFEST, entries
-        self._begin = time.perf_counter()
-        self.entries["sessions"].append({"begun": _now(), "seconds": 0.0, "partwise": library_versions()["partwise"]})
-        self._write()
-
-    @classmethod
-    def open(cls, folder: Path, experiment: Experiment, size: Size, methods: tuple[str, ...], seeds: int) -> _Manifest:
-        old: dict[str, Any] = {}
-        if (folder / MANIFEST).exists():
-            old = read_manifest(folder)
-            if (old["experiment"], old["size"]) != (experiment.name, size):
-                raise InputError(
-                    f"{folder} holds {old['experiment']} --{old['size']}; choose another folder for "
-                    f"{experiment.name} --{size}"
-                )
-        # what an earlier run measured stays on the page: it was asked for too
-        both = tuple(dict.fromkeys([*old.get("methods", ()), *methods]))
-        ordered = tuple(sorted(both, key=lambda name: _order(experiment, name)))
-        entries = {
-            "experiment": experiment.name,
-            "size": size,
-            "seeds": max(seeds, int(old.get("seeds", 0))),
-            "methods": ordered,
-            "skipped": {},
-            "versions": library_versions(*MORE_LIBRARIES) | {"python": platform.python_version()},
-            "machine": _machine(),
-            "threads": _threads(),
-            "cells": 0,
-            "sessions": list(old.get("sessions", [])),
-        }
-        return cls(folder, entries)
-
-    @property
-    def skipped(self) -> Mapping[str, str]:
-        return dict(self.entries["skipped"])
-
-    def skip(self, case: str, reason: str) -> None:
-        self.entries["skipped"][case] = reason
-
-    def close(self, n_cells: int) -> None:
-        self.entries["sessions"][-1]["seconds"] = round(time.perf_counter() - self._begin, 3)
-        self.entries["seconds"] = round(sum(session["seconds"] for session in self.entries["sessions"]), 3)
-        self.entries["cells"] = n_cells
-        self._write()
-
-    def _write(self) -> None:
-        write_bytes(self.path, json.dumps(self.entries, indent=1).encode() + b"\n")
+def _begin(folder: Path, experiment: Experiment, size: Size, methods: tuple[str, ...], seeds: int) -> Manifest:
+    """The manifest of a folder's run, which goes on with what an earlier one has measured."""
+    old: dict[str, Any] = {}
+    if (folder / MANIFEST).exists():
+        old = read_manifest(folder)
+        if (old["experiment"], old["size"]) != (experiment.name, size):
+            raise InputError(
+                f"{folder} holds {old['experiment']} --{old['size']}; choose another folder for "
+                f"{experiment.name} --{size}"
+            )
+    # what an earlier run measured stays on the page: it was asked for too
+    both = dict.fromkeys([*old.get("methods", ()), *methods])
+    entries = {
+        "experiment": experiment.name,
+        "size": size,
+        "seeds": max(seeds, int(old.get("seeds", 0))),
+        "methods": sorted(both, key=lambda name: _order(experiment, name)),
+        "skipped": {},
+        "cells": 0,
+    }
+    return Manifest(folder, entries, old, MORE_LIBRARIES)
 
 
 def _order(experiment: Experiment, name: str) -> int:
     return experiment.methods.index(name) if name in experiment.methods else len(experiment.methods)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _machine() -> dict[str, Any]:
-    model = platform.processor() or platform.machine()
-    if sys.platform == "linux":
-        lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
-    return {"system": platform.system(), "processor": model, "cores": os.cpu_count()}
-
-
-def _threads() -> dict[str, Any]:
-    from threadpoolctl import threadpool_info
-
-    from partwise.sources.passes import n_threads
-
-    pools = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}
-    asked = {name: os.environ[name] for name in THREAD_SETTINGS if name in os.environ}
-    return {"partwise": n_threads(), "libraries": pools, "environment": asked}

@@ -18,6 +18,7 @@ from partwise.report.naming import Names, check_names, view_of
 from partwise.report.page import TEMPLATES, render
 from partwise.sources import RowSource
 from partwise.sources.blocks import is_sparse
+from partwise.sources.chunked import ScratchRows
 
 
 def write_report(
@@ -120,7 +121,8 @@ def _checked(weights: Any, shape: tuple[int, int]) -> Any:
         return None
     if is_sparse(weights):
         weights = weights.toarray()
-    rows = weights if hasattr(weights, "__dask_graph__") else np.asarray(weights)
+    kept = hasattr(weights, "__dask_graph__") or isinstance(weights, ScratchRows)  # with workers, or on disk
+    rows = weights if kept else np.asarray(weights)
     if tuple(rows.shape) != shape:
         raise InputError(f"weights must have shape {shape}, got {tuple(rows.shape)}")
     return rows

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -85,8 +86,18 @@ class Inspection:
             warnings.warn(f"{name} has {' and '.join(found)}; {follows}", DegenerateDataWarning, stacklevel=3)
 
 
+# what was seen of a source, as long as that lives: its rows do not change
+_SEEN: WeakKeyDictionary[Any, Inspection] = WeakKeyDictionary()
+
+
 def inspect(source: RowSource) -> Inspection:
-    """Look at every entry once (a reduce over the real data, wherever it lives)."""
+    """Look at every entry once (a reduce over the real data, wherever it lives), and remember what was seen."""
+    if source not in _SEEN:
+        _SEEN[source] = _inspect(source)
+    return _SEEN[source]
+
+
+def _inspect(source: RowSource) -> Inspection:
     first_rows = np.arange(source.shape[0], dtype=np.int64)
     found = source.reduce(_inspect_block, first_rows, combine=_merge)
     m = max(1, source.shape[1])

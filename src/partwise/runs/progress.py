@@ -1,11 +1,11 @@
-"""Progress bars: how far a fit has come, its error, the time that is left."""
+"""The progress bar: how far a run has come, and the time that is left."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -18,11 +18,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-if TYPE_CHECKING:
-    from partwise.estimators.catalog import Method
 
-
-def bar(console: Console, *, hidden: bool = False) -> Progress:
+def bar(console: Console, *, hidden: bool = False, transient: bool = False) -> Progress:
     """A bar with the time that has passed and that is left; nothing where no one looks."""
     return Progress(
         SpinnerColumn(finished_text="[green]✓"),
@@ -34,15 +31,36 @@ def bar(console: Console, *, hidden: bool = False) -> Progress:
         TextColumn("{task.fields[note]}", style="dim"),
         console=console,
         disable=hidden or not console.is_terminal,
+        transient=transient,
     )
 
 
 @contextmanager
-def step(progress: Progress, name: str) -> Iterator[None]:
+def step(progress: Progress, name: str, note: str = "") -> Iterator[None]:
     """A step of which only the beginning and the end are seen."""
-    task = progress.add_task(name, total=None, note="")
+    task = progress.add_task(name, total=None, note=note)
     yield
-    progress.update(task, total=1, completed=1)
+    progress.update(task, total=1, completed=1, note="")
+
+
+class Counted:
+    """A bar that counts.
+
+    Parameters
+    ----------
+    progress : rich.progress.Progress
+        Where the bar is.
+    name : str
+        What is counted.
+    """
+
+    def __init__(self, progress: Progress, name: str) -> None:
+        self.progress, self.task = progress, progress.add_task(name, total=None, note="")
+
+    def __call__(self, done: int, total: int | None, note: str = "") -> None:
+        """So many are done, of so many; what is next, or how it goes."""
+        count = f"{done:,}" if total is None else f"{done:,} of {total:,}"
+        self.progress.update(self.task, completed=done, total=total, note=f"{count}, {note}" if note else count)
 
 
 class Watch:
@@ -54,36 +72,33 @@ class Watch:
         Where the bar is.
     task : rich.progress.TaskID
         The bar, whose total is 1.
-    method : Method
-        The method that runs.
     model : estimator
         With its limits.
-    size : float
-        Norm of the data; the error is relative to it.
+    measure : str
+        What its objective is: "squares", of which the error relative to the data is told, or a word.
+    norm : float
+        Norm of the data; None where it is not known, and then the objective is told.
     n_samples : int
         Samples of a pass, for methods that learn one by one.
-    done : int, default=0
-        Iterations before this fit.
     """
 
     def __init__(
-        self, progress: Progress, task: TaskID, method: Method, model: Any, size: float, n_samples: int, done: int = 0
+        self, progress: Progress, task: TaskID, model: Any, *, measure: str, norm: float | None, n_samples: int
     ) -> None:
-        self.progress, self.task, self.done = progress, task, done
+        self.progress, self.task, self.norm = progress, task, norm
         given = model.get_params(deep=False)
         penalised = any(given.get(name) for name in ("l1_W", "l2_W", "l1_H", "l2_H"))
-        self.measure = "objective" if method.measure == "squares" and penalised else method.measure
-        self.size, self.tol = size, float(given.get("tol", 0.0))
+        self.measure = "objective" if measure == "squares" and (penalised or norm is None) else measure
+        self.tol = float(given.get("tol", 0.0))
         self.most = given.get("max_iter") or 1
         self.samples = given.get("max_passes", 0) * n_samples
         self._first = self._share = 0.0
 
     def __call__(self, state: Any) -> None:
         """Move on."""
-        number = state.n_iter + self.done
-        by_number = state.details.get("samples", 0.0) / self.samples if self.samples else number / self.most
+        by_number = state.details.get("samples", 0.0) / self.samples if self.samples else state.n_iter / self.most
         self._share = max(self._share, by_number, self._by_residual(state.residual))
-        note = f"iteration {number}, {self._error(state.objective)}"
+        note = f"iteration {state.n_iter}, {self._error(state.objective)}"
         self.progress.update(self.task, completed=min(self._share, 1.0), note=note)
 
     def _by_residual(self, residual: float) -> float:
@@ -94,6 +109,6 @@ class Watch:
         return math.log(self._first / residual) / whole if whole > 0.0 else 0.0
 
     def _error(self, objective: float) -> str:
-        if self.measure == "squares":
-            return f"error {(2.0 * max(objective, 0.0)) ** 0.5 / self.size:.4g}" if self.size else "error 0"
+        if self.measure == "squares" and self.norm is not None:
+            return f"error {(2.0 * max(objective, 0.0)) ** 0.5 / self.norm:.4g}" if self.norm else "error 0"
         return f"{self.measure} {objective:.4g}"
