@@ -194,7 +194,7 @@ class Run:
     def _write_state(self, log_bytes: int) -> None:
         from partwise.runs import write_state
 
-        state = {**self.learner.state(), "best": self.best, "log": log_bytes}
+        state = {**self.learner.state(), "best": self.best, "log_bytes": log_bytes}
         with writing(str(self.state)):
             write_state(self.state, state, {"settings": asdict(self.settings)})
         self.saved = time.monotonic()
@@ -222,7 +222,7 @@ class Run:
             raise Failure(f"--resume: samples had {before} numbers and now have {now}", 2)
         self.learner.restore(state)
         self.best = state["best"]
-        return int(state["log"])
+        return int(state["log_bytes"])
 
     def _open_log(self, kept: int) -> None:
         from partwise.runs import lock
