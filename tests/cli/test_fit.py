@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,11 @@ import partwise as pw
 from partwise.cli import results
 from partwise.cli.app import app
 from partwise.datasets.loaders.text import weigh
+from partwise.estimators import saving
 from partwise.estimators.catalog import METHODS
 from partwise.io.preparation import KINDS
 from partwise.runs import Checkpoints, RunFolder, read_state, write_state
+from partwise.sources.memory import BlockedSource
 from partwise.starts import INITS
 from tests.cli.helpers import FEATURES, SAMPLES, X, manifest, write_csv
 
@@ -321,6 +324,33 @@ def test_manifest(program: Program) -> None:
     assert set(told["outputs"]) == set(FILES) - {"manifest.json"}
     assert {"versions", "machine", "timings"} <= set(told)
     assert pw.io.model_info("out/model.safetensors")["provenance"]["data"]["sha256"] == told["data"]["sha256"]
+
+
+@pytest.mark.parametrize("method", ["hals", "spa"])
+@pytest.mark.parametrize("disk", [False, True])
+def test_each_thing_is_done_once(method: str, disk: bool, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: Counter[str] = Counter()
+    proper = {name: getattr(BlockedSource, name) for name in ("reduce", "map_rows")}
+
+    def counting(verb: str) -> Callable[..., Any]:
+        def call(self: Any, block_fn: Any, *rows: Any, **how: Any) -> Any:
+            passes[getattr(block_fn, "func", block_fn).__name__] += 1
+            return proper[verb](self, block_fn, *rows, **how)
+
+        return call
+
+    for verb in proper:
+        monkeypatch.setattr(BlockedSource, verb, counting(verb))
+    saved, save = [], saving.save
+    monkeypatch.setattr(saving, "save", lambda *given, **how: (saved.append(given), save(*given, **how)))
+    np.save("X.npy", X)
+    words = ["--in-memory", 0] if disk else []
+    program("fit", "X.npy", "-k", 3, "-m", method, "-o", "out", *words)
+    assert passes["_inspect_block"] == 1
+    assert passes["decode_block"] == 1
+    assert passes["_decoded_block"] == 0
+    assert passes["_look"] == 1
+    assert len(saved) == 1
 
 
 # --- again --------------------------------------------------------------------------------------------------

@@ -133,7 +133,7 @@ def _state(folder: RunFolder, model: Any, n_features: int) -> tuple[Any, int]:
     try:
         state, note = read_state(folder.checkpoint)
     except ReaderError as error:
-        raise Failure(f"{error}; --overwrite begins anew") from error
+        raise Failure(f"{error}; --overwrite begins anew") from None  # its cause is not the data
     name, found = type(model).__name__, getattr(state.get("components"), "shape", ())
     if note.get("estimator") != name or found[1:] != (n_features,):
         raise Failure(

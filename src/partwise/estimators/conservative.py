@@ -223,8 +223,6 @@ class ConservativeNMF(Ended, Factorization):
             truth = check_components(truth, source.shape[1], name="truth")
             measures = partial(_error_against, truth=truth)
         learner = self._begin(k, source.shape[1], source.dtype, rng)
-        if "_state" in vars(self):  # of a fit that goes on, see estimators/resuming.py
-            learner.restore(self.__dict__.pop("_state"))
         self._learner = learner  # callbacks may look at it
         order = rng if self.shuffle else None
         batches = conservative(source, learner, passes=self.max_passes, tol=self.tol, rng=order)

@@ -70,11 +70,12 @@ def read_state(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _number_or_array(name: str, value: Any) -> Any:
-    if isinstance(value, (bool, int, float, np.generic, np.ndarray)):
+    if hasattr(value, "shape") and not isinstance(value, (np.generic, np.ndarray)):  # rows on disk or with workers
+        value = np.asarray(value[:])
+    numbers = isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "biuf"
+    if numbers or isinstance(value, (bool, int, float)):
         return value
-    if hasattr(value, "shape") and hasattr(value, "dtype"):  # rows on disk or with workers
-        return np.asarray(value[:])
-    raise InputError(f"{name} is a {type(value).__name__}: a state is made of arrays and numbers")
+    raise InputError(f"{name} is a {type(value).__name__}: a state is made of numbers and arrays of them")
 
 
 class Checkpoints:
