@@ -44,7 +44,7 @@ class Job:
     def start(self) -> Path | None:
         """File or folder of the components to start from."""
         given = self.options.get("init")
-        return Path(given) if _is_file(given) else None
+        return Path(str(given)) if _is_file(given) else None
 
     @property
     def path(self) -> str:

@@ -77,8 +77,7 @@ class Session:
                 self._begin(model, known)
                 begun = True
                 with bar(errors(), hidden=self.voice.quiet) as progress:
-                    note = lambda: [progress.update(task, note=WAITS) for task in progress.task_ids[-1:]]  # noqa: E731
-                    with Interrupt(note) as interrupt:
+                    with Interrupt(lambda: progress.update(progress.task_ids[-1], note=WAITS)) as interrupt:
                         results = self._fit(model, table, source, known, progress, interrupt, checkpoint_every)
                     with step(progress, "Writing"), self.timings.of("write"):
                         results.write_tables()

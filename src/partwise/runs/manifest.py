@@ -65,7 +65,7 @@ class Manifest:
     @property
     def seconds(self) -> float:
         """Of all sessions."""
-        return round(sum(session["seconds"] for session in self["sessions"]), 3)
+        return round(float(sum(session["seconds"] for session in self["sessions"])), 3)
 
 
 class Timings(dict[str, float]):
