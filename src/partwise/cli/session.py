@@ -77,7 +77,7 @@ class Session:
                 self._begin(model, known)
                 begun = True
                 with bar(errors(), hidden=self.voice.quiet) as progress:
-                    with Interrupt(lambda: progress.update(progress.task_ids[-1], note=WAITS)) as interrupt:
+                    with Interrupt(lambda: _wait(progress)) as interrupt:
                         results = self._fit(model, table, source, known, progress, interrupt, checkpoint_every)
                     with step(progress, "Writing"), self.timings.of("write"):
                         results.write_tables()
@@ -287,6 +287,12 @@ def told_result(
     result = {"status": manifest["status"], "folder": str(folder), "outputs": outputs, "method": method}
     result |= {**plain(facts), "warnings": manifest["warnings"], "seconds": manifest["timings"]}
     return result
+
+
+def _wait(progress: Any) -> None:
+    """Tell that Ctrl-C was heard."""
+    for task in progress.task_ids[-1:]:
+        progress.update(task, note=WAITS)
 
 
 def _others(message: str) -> str:
