@@ -1,4 +1,4 @@
-"""AND on sparse to dense, correlated weights, 5000 x 400, k = 30: how far it recovers, and others beside it."""
+"""Facets on sparse to dense, correlated weights, 5000 x 400, k = 30: how far it recovers, and others beside it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ ITERATIONS, TOL = 1000, 1e-6
 Found = tuple[np.ndarray, dict[str, Any]]
 
 
-def fit_and(data: Arrays) -> Found:
-    """AND from its cold start."""
+def fit_facets(data: Arrays) -> Found:
+    """Facets from its cold start."""
     import partwise as pw
 
-    model = pw.AND(int(data["k"]), random_state=0).fit(data["X"])
+    model = pw.Facets(int(data["k"]), random_state=0).fit(data["X"])
     return model.components_, {"n_iter": model.n_iter_}
 
 
@@ -35,16 +35,16 @@ def fit_nonnegative(data: Arrays) -> Found:
     import partwise as pw
 
     # as many iterations as HALS may have alone
-    model = pw.AND(int(data["k"]), nonnegative=True, max_iter=ITERATIONS, random_state=0).fit(data["X"])
+    model = pw.Facets(int(data["k"]), nonnegative=True, max_iter=ITERATIONS, random_state=0).fit(data["X"])
     return model.components_, {"n_iter": model.n_iter_}
 
 
 def fit_hals(data: Arrays) -> Found:
-    """HALS from AND's cold start, which is what AND has after no stage."""
+    """HALS from the cold start of Facets, which is what it has after no stage."""
     import partwise as pw
 
     k, X = int(data["k"]), data["X"]
-    start = pw.AND(k, random_state=0, callbacks=[lambda progress: True]).fit(X).components_
+    start = pw.Facets(k, random_state=0, callbacks=[lambda progress: True]).fit(X).components_
     model = pw.HALS(k, init=np.maximum(start, 0.0), max_iter=ITERATIONS, tol=TOL).fit(X)
     return model.components_, {"n_iter": model.n_iter_}
 
@@ -59,10 +59,10 @@ def fit_sklearn(data: Arrays) -> Found:
 
 OURS, SKLEARN = {"partwise": "partwise"}, {"sklearn": "scikit-learn"}
 CONTENDERS = {
-    "partwise": contender(fit_and, OURS, "dense components: cold start, defaults"),
+    "partwise": contender(fit_facets, OURS, "dense components: cold start, defaults"),
     "sklearn": contender(fit_sklearn, SKLEARN, "dense components: cd, nndsvda"),
     "partwise-nonnegative": contender(fit_nonnegative, OURS, "sparse components: finished by HALS"),
-    "partwise-hals": contender(fit_hals, OURS, "sparse components: from AND's start"),
+    "partwise-hals": contender(fit_hals, OURS, "sparse components: from the same start"),
 }
 PAIRS = {"dense": ("partwise", "sklearn"), "sparse": ("partwise-nonnegative", "partwise-hals")}
 
@@ -106,7 +106,7 @@ def judge(feature_kind: str, rho: float, curve: list[dict[str, Any]]) -> Target:
     """Say where recovery ends, and give the figure to reach."""
     good = [p for p in curve if p["relative"] < RECOVERED]
     end = f"up to {max(p['active'] for p in good):.1f} active weights" if good else "nowhere"
-    print(f"{feature_kind}, correlation {rho:g}: AND within {RECOVERED:g} of the components' size {end}")
+    print(f"{feature_kind}, correlation {rho:g}: Facets within {RECOVERED:g} of the components' size {end}")
     what = f"{feature_kind}, correlation {rho:g}"
     if feature_kind == "sparse":
         return Target(f"{what}: error / HALS's, worst", worst([p["share"] for p in curve]), 3, at_most=True)

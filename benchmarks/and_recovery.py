@@ -1,4 +1,4 @@
-"""AND from its cold start on the paper's data DIR, CTM and NEG, 5000 samples, k = 100: the error that is left."""
+"""Facets from its cold start on the paper's data DIR, CTM and NEG, 5000 samples, k = 100: the error that is left."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ KINDS = ("dir", "ctm", "neg")
 
 
 def cold(data: Arrays) -> tuple[np.ndarray, dict[str, Any]]:
-    """AND as it comes."""
+    """Facets as it comes."""
     import partwise as pw
 
-    model = pw.AND(int(data["k"]), random_state=0).fit(data["X"])
+    model = pw.Facets(int(data["k"]), random_state=0).fit(data["X"])
     return model.components_, {"stages": model.n_iter_, "reason": model.stop_reason_}
 
 

@@ -1,4 +1,4 @@
-"""AND on many samples: a folder of parts with ten times the rows, and a Dask cluster of two workers against one."""
+"""Facets on many samples: a folder of parts with ten times the rows, and a Dask cluster of two workers against one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def warm_up() -> None:
 
     H = np.random.default_rng(0).random((5, 50))
     for dtype in (np.float64, np.float32):
-        pw.AND(5, max_iter=2, tol=0.0).fit(rows_of(H, 200, 1, dtype))
+        pw.Facets(5, max_iter=2, tol=0.0).fit(rows_of(H, 200, 1, dtype))
 
 
 def files(times: int) -> Contender:
@@ -46,7 +46,7 @@ def files(times: int) -> Contender:
         import partwise as pw
 
         warm_up()
-        model = pw.AND(len(data["H"]), random_state=0)
+        model = pw.Facets(len(data["H"]), random_state=0)
         begin = time.perf_counter()
         with Peak() as peak:
             model.fit(params["folders"][str(times)])
@@ -79,7 +79,7 @@ def cluster(workers: int) -> Contender:
             wait(X)
             making = time.perf_counter() - begin
             client.run(warm_up)
-            model = pw.AND(len(H), max_iter=STAGES, tol=0.0, random_state=0)
+            model = pw.Facets(len(H), max_iter=STAGES, tol=0.0, random_state=0)
             begin = time.perf_counter()
             model.fit(X)
             seconds = time.perf_counter() - begin

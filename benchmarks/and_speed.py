@@ -17,7 +17,7 @@ from .report import Target, finish, show
 KINDS = ("dir", "ctm", "neg")
 FINE, COARSE = 1e-9, 1e-6
 STEPS, MOST = 50, 400
-PAPER: dict[str, Any] = {"thresholds": "paper", "steps": STEPS, "floor": 0.0, "tol": 0.0}
+PAPER: dict[str, Any] = {"steps": STEPS, "tol": 0.0}
 REACHED = {FINE: "fine", COARSE: "coarse"}
 
 
@@ -43,7 +43,7 @@ def reference(data: Arrays, params: dict[str, Any]) -> Outcome:
     return seconds, {"path": kept, "H": path[-1]}, {"scale": params["needed"] / count, "n_iter": count}
 
 
-def ours(settings: Callable[[Arrays, dict[str, Any]], dict[str, Any]]) -> Callable[..., Outcome]:
+def ours(name: str, settings: Callable[[Arrays, dict[str, Any]], dict[str, Any]]) -> Callable[..., Outcome]:
     """Time a whole fit without the truth; then read from another's history when an error was reached."""
 
     def run(data: Arrays, params: dict[str, Any]) -> Outcome:
@@ -52,14 +52,15 @@ def ours(settings: Callable[[Arrays, dict[str, Any]], dict[str, Any]]) -> Callab
         X, truth = data["X"], data["truth"]
         k, more = len(truth), settings(data, params)
         tiny = pw.datasets.make_topics("dir", n_samples=300, n_features=60, n_components=5, random_state=0)
-        pw.AND(5).fit(tiny.X, truth=tiny.components)
-        seconds, model = best_of(lambda: pw.AND(k, random_state=0, **more).fit(X))
-        history = pw.AND(k, random_state=0, **more).fit(X, truth=truth).history_
+        kind = getattr(pw, name)
+        kind(5).fit(tiny.X, truth=tiny.components)
+        seconds, model = best_of(lambda: kind(k, random_state=0, **more).fit(X))
+        history = kind(k, random_state=0, **more).fit(X, truth=truth).history_
         facts: dict[str, Any] = {"n_iter": model.n_iter_}
-        for goal, name in REACHED.items():
+        for goal, word in REACHED.items():
             there = np.flatnonzero(history["error"] < goal)
             first = float(history["time"][there[0]]) if there.size else float("inf")
-            facts[name] = min(first, params["known"].get(name, float("inf")))
+            facts[word] = min(first, params["known"].get(word, float("inf")))
         return seconds, {"H": model.components_}, facts
 
     return run
@@ -89,12 +90,12 @@ def sklearn(data: Arrays, params: dict[str, Any]) -> Outcome:
 
 OURS, SKLEARN = {"partwise": "partwise"}, {"sklearn": "scikit-learn"}
 CONTENDERS = {
-    "partwise": Contender(ours(lambda data, params: {}), OURS, note="cold start, defaults, own stop"),
+    "partwise": Contender(ours("Facets", lambda data, params: {}), OURS, note="cold start, defaults, own stop"),
     "partwise-warm": Contender(
-        ours(lambda data, params: {"init": data["H0"]}), OURS, note="the paper's start, own stop"
+        ours("Facets", lambda data, params: {"init": data["H0"]}), OURS, note="the paper's start, own stop"
     ),
     "partwise-paper": Contender(
-        ours(lambda data, params: PAPER | {"init": data["H0"], "max_iter": params["needed"]}),
+        ours("AND", lambda data, params: PAPER | {"init": data["H0"], "max_iter": params["needed"]}),
         OURS,
         note="the paper's iterates",
     ),

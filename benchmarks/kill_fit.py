@@ -29,7 +29,8 @@ METHODS = {
     "hals": ["--max-iter", "250", "--tol", "0"],
     "mu": ["--set", "beta_loss=kullback-leibler", "--max-iter", "40", "--tol", "0"],
     "conservative": ["--set", "max_passes=40", "--set", "batch_size=1000"],
-    "and": ["--set", "thresholds=paper", "--max-iter", "150"],
+    "facets": [],
+    "and": ["--max-iter", "150"],
     "tsvdnmf": ["--set", "refine=true"],
     "spa": [],  # done at once: mostly reading and writing
 }

@@ -37,7 +37,7 @@ def fit(folder: Path) -> None:
     blocks = [delayed(block)(seed) for seed in range(1, BLOCKS + 1)]
     # persist=False: blocks are made anew in each pass, so all of them together need not fit into memory
     X = pw.open_source(blocks, persist=False)
-    model = pw.AND(PARTS).fit(X)
+    model = pw.Facets(PARTS).fit(X)
     print(f"{X.shape[0]} rows: {model.stop_reason_}")
     print(f"error against the truth: {pw.metrics.total_correlation_error(model.components_, true_parts()):.1e}")
 

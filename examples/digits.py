@@ -15,7 +15,7 @@ def main() -> None:
     warnings.simplefilter("ignore", DegenerateDataWarning)  # some pixels have no ink in any digit
     data = pw.datasets.make_digit_mixtures(n_samples=2000, n_components=12, per_sample=3, random_state=1)
     found = {
-        "AND": pw.AND(12, nonnegative=True).fit(data.X).components_,
+        "Facets": pw.Facets(12, nonnegative=True).fit(data.X).components_,
         "HALS, random start": pw.HALS(12, init="random", random_state=0, max_iter=200, tol=0).fit(data.X).components_,
     }
     rows = []

@@ -14,7 +14,7 @@ import partwise as pw
 
 def main() -> None:
     data = pw.datasets.make_topics(n_samples=1000, n_features=80, n_components=6, random_state=0)
-    model = pw.AND(6, random_state=0).fit(data.X)
+    model = pw.Facets(6, random_state=0).fit(data.X)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "topics.safetensors"
         pw.save(model, file, data=data.X)

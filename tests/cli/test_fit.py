@@ -56,7 +56,7 @@ def components(folder: str) -> np.ndarray:
     ("words", "model"),
     [
         (["-m", "hals"], lambda: pw.HALS(3, random_state=0)),
-        (["-m", "and", "--seed", "4"], lambda: pw.AND(3, random_state=4)),
+        (["-m", "facets", "--seed", "4"], lambda: pw.Facets(3, random_state=4)),
         (["-m", "MU", "--set", "beta_loss=1.5", "--tol", "1e-3"], lambda: pw.MU(3, beta_loss=1.5, tol=1e-3)),
         (["-m", "conservative", "--set", "w=[0.5, 100]"], lambda: pw.ConservativeNMF(3, w=[0.5, 100], random_state=0)),
         (["-m", "spa", "--set", "normalize=true"], lambda: pw.SPA(3, normalize=True)),
@@ -313,10 +313,10 @@ def test_strict(program: Program) -> None:
 
 
 def test_manifest(program: Program) -> None:
-    program("fit", "data.csv", "-k", 3, "-m", "and", "--set", "floor=1.5", "-o", "out")
+    program("fit", "data.csv", "-k", 3, "-m", "facets", "--set", "floor=1.5", "-o", "out")
     told = manifest("out")
     assert told["status"] == "complete"
-    assert told["command"] == "partwise fit data.csv --method and -k 3 --set floor=1.5 -o out"
+    assert told["command"] == "partwise fit data.csv --method facets -k 3 --set floor=1.5 -o out"
     assert told["data"]["path"] == str(Path("data.csv").absolute())
     assert told["data"]["shape"] == [60, 12]
     assert told["parameters"]["floor"] == 1.5
@@ -493,6 +493,8 @@ def same_bits(one: str, other: str) -> None:
 
 
 RESUMED = {
+    "facets": ["-m", "facets", "--set", "nonnegative=true", *LONG],
+    "and": ["-m", "and", *LONG],
     "hals": ["-m", "hals", *LONG],
     "anls": ["-m", "anls", *LONG],
     "mu": ["-m", "mu", "--set", "beta_loss=kullback-leibler", *LONG],
@@ -738,7 +740,7 @@ def test_kill_9(folder: Path, program: Program) -> None:
         (["bad.csv", "-k", "1"], "bad.csv, line 3", 2),
         (["nan.csv", "-k", "2"], "nan.csv: the data contains 1 NaN or infinity value(s), the first in row 3 ('s3')", 2),
         (["negative.npy", "-k", "2"], "row 3, column 5 (counted from 0); this method needs data >= 0", 2),
-        (["negative.npy", "-k", "2"], "These methods take negative data: and, purification", 2),
+        (["negative.npy", "-k", "2"], "These methods take negative data: facets, and, purification", 2),
         (["empty.npy", "-k", "2"], "empty.npy: there is no number in it", 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -68,8 +68,8 @@ def at_once(name: str, make: Callable[..., Any], *, signed: bool = False, **more
 
 METHODS = [
     Method(
-        "and",
-        pw.AND,
+        "facets",
+        pw.Facets,
         {"tol": 1e-12},
         inits=("pure",),
         monotone=False,
@@ -80,8 +80,8 @@ METHODS = [
         ends=True,
     ),
     Method(
-        "and-paper",
-        lambda **p: pw.AND(**{"thresholds": "paper", "floor": 0.0, **p}),
+        "and",
+        pw.AND,
         {"tol": 1e-12},
         1e-6,
         inits=("pure",),
@@ -171,8 +171,8 @@ def fingerprint(*arrays: Any) -> str:
 
 SKLEARN = [
     pw.Purification(max_iter=30, tol=1e-3),
+    pw.Facets(max_iter=30, tol=1e-3),
     pw.AND(max_iter=30, tol=1e-3),
-    pw.AND(thresholds="paper", max_iter=30, tol=1e-3),
     pw.HALS(max_iter=30, tol=1e-3),
     pw.ANLS(max_iter=20, tol=1e-3),
     pw.MU(max_iter=20, tol=1e-2),

@@ -53,7 +53,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     )  # fmt: skip
     data = pw.datasets.make_topics(n_samples=200, n_features=60, n_components=4, random_state=0)
     units = [f"{400 + 12.5 * i} nm" for i in range(60)]
-    pw.write_report(pages["spectra"], pw.AND(4).fit(data.X), data.X, feature_names=units, command="partwise fit a.npy")
+    pw.write_report(
+        pages["spectra"], pw.Facets(4).fit(data.X), data.X, feature_names=units, command="partwise fit a.npy"
+    )
     signed, signed_rows = mixtures(60, 30, 5, signed=True)
     pw.write_report(pages["signed"], signed, signed_rows, weights=rng.random((60, 5)))
     digits = pw.datasets.make_digit_mixtures(n_samples=200, n_components=8, per_sample=2, random_state=0)

@@ -1,27 +1,26 @@
-"""AND with fitted decoders and an adaptive threshold: our form of the paper's algorithm.
+"""AND as the paper has it: stages of gradient steps on the components, with the whole data or with batches.
 
 Y. Li, Y. Liang, "Provable Alternating Gradient Descent for Non-negative Matrix Factorization with Strong Correlations",
-ICML 2017, Algorithm 1 (:mod:`partwise.algorithms.gradient` has it as published): decode with the inverse of the
-components, set weights below a threshold to zero, update, lower the threshold.
+ICML 2017, Algorithm 1: a stage decodes with the Moore-Penrose inverse of its first components, sets weights below a
+threshold to zero, and takes T steps ``H <- H + eta W' (X - W H)``.
 
-Here the update fits the *decoder*.  A weight that is set to zero says that its sample lies on a facet of the cone, so
-column j of the new ``P`` is the least-squares solution of ``X p_j = 0`` over the samples whose weight j was set to
-zero, with ``(H P)_jj = 1``.  Where a step of the paper shrinks an error by the share of samples that have the part,
-this one removes it: far fewer stages, and it still works where most weights are active.
+With all the data as the batch (as in the paper's experiments) the weights are the same in all steps of a stage, so
+``G = W' W`` and ``B = W' X`` are computed once, and with ``G = V diag(l) V'`` the steps collapse to
+``H_T = V [(1 - eta l)^T V' H + ((1 - (1 - eta l)^T) / l) V' B]``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.loop import Progress, Stages
-from partwise.algorithms.schedule import Adaptive, Look, look, relative_weights
+from partwise.algorithms.loop import Progress, Stages, State
+from partwise.algorithms.randomness import Shuffled
+from partwise.algorithms.schedule import Adaptive, look
 from partwise.algorithms.signal import Signal
 from partwise.outcomes import CHANGE, Stop
 from partwise.sources import RowSource, blocks
@@ -29,193 +28,357 @@ from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
-SUPPORT, SUPPORT_SHARE = 3, 4  # a facet is fitted to at least 3 k samples, if that is less than a quarter of them
-PATIENCE, SETTLED = 8, 0.01  # stages at the lowest threshold, or until the change is this part of it
-TENSOR_BYTES = 256 << 20  # how much the Gram matrices of all facets may take at a time
-ROUNDING = 1e3  # weights that are negative by so many rounding units are zero
-RIDGE = 1e-14
-SINGULAR = 1e12
+FIRST, DECAY, STEPS = 0.1, 1.1, 50  # of the paper's experiments: thresholds 0.1 / 1.1^j, T (under noise 100)
+# the paper's steps shrink an error more slowly than fitted decoders do, so the threshold must wait for them
+FASTEST, SHARE = 2.0, 8.0
+IN_SPAN = 1e-12  # a start that lies outside the span of the data by no more than this lies in it
 
 
-def recover(source: RowSource, signal: Signal, T: Array, *, records: bool = False, floor: float, tol: float) -> Stages:
-    """AND with facets, then the components by least squares if there is noise.
+def adaptive(decay: float = DECAY) -> Adaptive:
+    """Thresholds that follow the decoding error, and fall by ``decay`` at least."""
+    return Adaptive(slowest=decay, fastest=FASTEST, share=SHARE)
+
+
+@dataclass(frozen=True)
+class Falling:
+    """Thresholds ``first / decay^j`` for stages j = 0, 1, ...; those of the paper by default.
+
+    Attributes
+    ----------
+    first : float
+        The threshold of the first stage.
+    decay : float
+        Factor by which thresholds fall; 1 keeps them as they are.
+    """
+
+    first: float = FIRST
+    decay: float = DECAY
+
+    def at(self, stage: int) -> float | None:
+        """The threshold of a stage."""
+        return self.first / self.decay**stage
+
+    @property
+    def fall(self) -> bool:
+        """Whether they do, and may so come down to the noise."""
+        return self.decay > 1.0
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Given thresholds, one for every stage.
+
+    Attributes
+    ----------
+    levels : tuple of float
+        The thresholds.
+    """
+
+    levels: tuple[float, ...]
+    fall: ClassVar[bool] = True
+
+    def at(self, stage: int) -> float | None:
+        """The threshold of a stage; None if they have ended."""
+        return self.levels[stage] if stage < len(self.levels) else None
+
+
+Thresholds = Falling | Listed
+
+
+def gradient_stages(
+    source: RowSource,
+    H0: Array,
+    *,
+    thresholds: Thresholds | Adaptive,
+    steps: int | None,
+    step_size: float = 1.0,
+    signal: Signal,
+    floor: float,
+    squared_norm: float,
+    tol: float,
+    state: State | None = None,
+) -> Stages:
+    """The paper's algorithm with all the data as the batch.
 
     Parameters
     ----------
     source : RowSource
         The data.
+    H0 : ndarray of shape (k, n_features)
+        The start; a state goes with that of its run.
+    thresholds : Falling, Listed or Adaptive
+        One for each stage, and the run ends with them; or the rule that finds them.
+    steps : int or None
+        Gradient steps of a stage, T; ``None`` is the limit of many, a least-squares solution.
+    step_size : float, default=1
+        The step eta, relative to one over the largest eigenvalue of ``W' W``; below 2 the steps converge.
     signal : Signal
-        The data in as many coordinates as there are components.
-    T : ndarray of shape (k, k)
-        The start, in those coordinates.
-    records : bool, default=False
-        Whether the start consists of samples: if their cone then holds all other samples, there is no smaller one.
+        The data in few coordinates, used instead of it where it is the data to rounding; and its noise.
     floor : float
-        Thresholds stay above this many standard deviations of the noise in the decoded weights.
+        Thresholds stay above this many standard deviations of the noise in the decoded weights, and the run stops
+        there; 0 is the algorithm as published.
+    squared_norm : float
+        Squared norm of the data.
     tol : float
-        Stop when no component changes by more than this relative to its size.
+        Stop when no component changes by more than this relative to the largest.
+    state : mapping, optional
+        Of an iteration of an earlier run on this data: the first iteration is the next one.
 
     Yields
     ------
     Progress
-        The start, then every stage; ``residual`` is the change, ``objective`` half the sum of the squares of the
-        weights below their thresholds, relative to the size of their sample, which a stage makes least.
+        The start, then every stage; ``residual`` is the change.
     """
-    stop, decoder, last = yield from facet_stages(signal, T, records=records, floor=floor, tol=tol)
-    if decoder is not None and not signal.noiseless:
-        H = _refit(source, signal, decoder)
-        change = float(np.abs(H - last.components).max() / np.abs(H).max())
-        yield replace(last, components=H, residual=change)  # the same decoder, so the same objective
-    return stop
-
-
-@dataclass(frozen=True)
-class Decoder:
-    """How a stage decodes: weights ``X P``, those of row i below ``max(thresholds, noise_i deviation)`` set to zero."""
-
-    P: Array
-    thresholds: Array
-    deviation: Array
-
-    def cast(self, dtype: npt.DTypeLike, basis: Array | None = None) -> Decoder:
-        """The same for rows of this type, or for rows in other coordinates."""
-        P = self.P if basis is None else basis.T @ self.P
-        return replace(self, P=np.ascontiguousarray(P, dtype))
-
-
-def facet_stages(
-    signal: Signal, T: Array, *, records: bool = False, floor: float, tol: float
-) -> Generator[Progress, None, tuple[Stop, Decoder | None, Progress]]:
-    """The stages with fitted decoders; components are ``T @ signal.basis``, each as large as the mean sample."""
-    k = len(T)
-    decoder: Decoder | None = None
-    last: Progress | None = None
-    schedule = Adaptive(slowest=1.3, fastest=1000.0, share=0.5)
-    alpha: Array | None = None
-    eps = float(np.finfo(signal.rows.dtype).eps)
-    waited = 0
+    rows, basis = _coordinates(source, signal, H0)
+    T = np.array(H0 if basis is None else H0 @ basis.T, np.float64)
+    typical_noise = float(np.median(signal.row_noise))
+    everywhere = np.ones(source.shape[0])
+    alpha: Array | float | None = None
+    # a constant that never was above the floor does not fall to it
+    stage, change, level, above = 0, np.nan, 0.0, isinstance(thresholds, Adaptive)
+    if state is not None:
+        T, stage = np.asarray(state["T"]), int(state["stage"])
+        if stage:
+            alpha, change = np.asarray(state["alpha"]), float(state["change"])
+            level, above = float(state["level"]), bool(state["above"])
     while True:
-        P, T, seen, lowest = _look(signal, T)
-        if last is None and records and signal.noiseless and seen.worst <= ROUNDING * eps:
-            zero = ROUNDING * eps
-            details = {"threshold": zero, "floor": zero, "active": seen.above(zero) / signal.rows.shape[0]}
-            last = Progress(_sized(signal, T @ signal.basis), 0.0, 0.0, details=details, certified=False)
-            yield last
-            return Stop("settled", cause="cone", details={"records": k}), None, last
-        alpha = schedule.next(alpha, seen.error)
-        deviation = floor * np.linalg.norm(P, axis=0)
-        lowest = np.maximum(lowest, deviation * signal.relative_noise)
-        trial = Decoder(P, np.maximum(alpha, lowest), deviation)
-        C, before, objective, off = _fit_decoders(signal, trial)
-        if last is None:
-            last = Progress(_sized(signal, T @ signal.basis), before)
-            yield last
-        change = float(np.abs(C - np.eye(k)).max())
-        if not np.isfinite(change) or np.linalg.cond(C) > SINGULAR:
-            return Stop("degenerate", cause="merged"), decoder, last
-        T = np.linalg.solve(C, T)
-        details = {
-            "threshold": float(np.median(trial.thresholds)),
-            "floor": float(np.median(lowest)),
-            "active": float(k - off.sum() / max(1, signal.rows.shape[0])),
-        }
-        decoder = replace(trial, P=P @ C)
-        last = Progress(_sized(signal, T @ signal.basis), objective, change, details=details, certified=False)
-        yield last
-        at_floor = bool(np.all(alpha <= lowest))
-        waited += at_floor
-        if change <= tol:
-            return Stop("converged", change, tol, measure=CHANGE), decoder, last
-        if at_floor and (change <= SETTLED * details["floor"] or waited > PATIENCE):
-            return Stop("floor", details["floor"], cause="threshold"), decoder, last
-
-
-def _sized(signal: Signal, H: Array) -> Array:
-    """Components as large as the mean sample, where samples have a size."""
-    size = H @ (signal.basis.T @ signal.size)
-    factor = np.divide(signal.mean_size, size, out=np.ones_like(size), where=size > 1e-6 * np.abs(size).max())
-    return np.asarray(H * factor[:, None])
-
-
-def _look(signal: Signal, T: Array) -> tuple[Array, Array, Look, Array]:
-    """The decoder of ``T`` and ``T`` scaled to largest weights of one, what they decode, and the least thresholds."""
-    P = np.linalg.inv(T)
-    seen = look(signal.rows, signal.inverse_size, P)
-    k = len(T)
-    least = min(SUPPORT * k, max(k - 1, signal.rows.shape[0] // SUPPORT_SHARE))
-    return P / seen.unit, T * seen.unit[:, None], seen, seen.level(least) / seen.unit
-
-
-def _refit(source: RowSource, signal: Signal, decoder: Decoder) -> Array:
-    """Components by least squares on the decoded weights and the data itself."""
-    fn = partial(_refit_block, decoder=decoder.cast(source.dtype, signal.basis))
-    G, B = source.reduce(fn, signal.inverse_size, signal.row_noise)
-    G, B = G.astype(np.float64), B.astype(np.float64)
-    unused = np.diag(G) <= 0.0
-    G[unused, unused] = 1.0
-    H = np.linalg.lstsq(G, B.T, rcond=None)[0]
-    H[unused] = (np.linalg.inv(decoder.P) @ signal.basis)[unused]
-    return _sized(signal, H)
-
-
-def _fit_decoders(signal: Signal, decoder: Decoder) -> tuple[Array, float, float, Array]:
-    """The matrix C (unit diagonal) for which ``P C`` decodes the weights below their thresholds as zero.
-
-    Rows with more noise than most, relative to their size, count for as much less: a few faint rows would decide.
-    Also half the sum of the squares of those weights, before and after, and their number for every component.
-    """
-    k = len(decoder.P)
-    C = np.eye(k)
-    before, after, off = 0.0, 0.0, np.zeros(k)
-    others = ~np.eye(k, dtype=bool)
-    typical = np.inf if signal.noiseless else signal.relative_noise
-    group = max(1, min(k, TENSOR_BYTES // (8 * k * k)))
-    for first in range(0, k, group):
-        js = np.arange(first, min(first + group, k))
-        fn = partial(_facet_block, decoder=decoder.cast(signal.rows.dtype), components=js, typical=typical)
-        grams, products, counts = signal.rows.reduce(fn, signal.inverse_size, signal.row_noise)
-        off[js] = counts
-        own = float(products[js, np.arange(len(js))].sum())
-        A = np.stack([gram[np.ix_(others[j], others[j])] for gram, j in zip(grams, js, strict=True)])
-        b = np.stack([products[others[j], t] for t, j in enumerate(js)])
-        ridge = RIDGE * np.einsum("tii->t", grams) / k
-        A += np.where(ridge > 0.0, ridge, 1.0)[:, None, None] * np.eye(k - 1)
-        solved = np.linalg.solve(A, -b[:, :, None])[:, :, 0]
-        before, after = before + 0.5 * own, after + 0.5 * (own + float(np.vdot(b, solved)))
-        for t, j in enumerate(js):
-            C[others[j], j] = solved[t]
-    return C, before, max(after, 0.0), off
-
-
-def _decode(Y: Block, inverse_size: Array, row_noise: Array, decoder: Decoder) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Weights relative to the size of their sample, and which of them are below their threshold."""
-    V = relative_weights(Y, inverse_size, decoder.P)
-    noise = (row_noise * inverse_size)[:, None]
-    return V, np.maximum(decoder.thresholds, noise * decoder.deviation) >= V
-
-
-def _refit_block(block: Block, inverse_size: Array, row_noise: Array, *, decoder: Decoder) -> tuple[Array, Array]:
-    V, off = _decode(block, inverse_size, row_noise, decoder)
-    W = np.where(off, 0.0, V / inverse_size[:, None]).astype(block.dtype)
-    return W.T @ W, blocks.tdot(block, W)
-
-
-def _facet_block(
-    Y: Block, inverse_size: Array, row_noise: Array, *, decoder: Decoder, components: Array, typical: float
-) -> tuple[Array, Array, Array]:
-    """Gram matrices of the decoded weights over the samples whose weight j is off, for some j."""
-    V, off = _decode(Y, inverse_size, row_noise, decoder)
-    V *= np.minimum(1.0, typical / np.maximum(row_noise * inverse_size, np.finfo(float).tiny))[:, None]
-    k = V.shape[1]
-    off = off[:, components]
-    whole = V.T @ V
-    grams = np.empty((len(components), k, k))
-    for t in range(len(components)):
-        here = np.flatnonzero(off[:, t])
-        if 2 * len(here) <= len(V):
-            part = V[here]
-            grams[t] = part.T @ part
+        if stage:
+            stop = _ending(change, np.asarray(alpha), level, above, tol)
+            if stop is not None:
+                return stop
+        before = T
+        P = np.linalg.pinv(T)
+        if isinstance(thresholds, Adaptive):
+            seen = look(rows, everywhere, P)
+            P, T = P / seen.unit, T * seen.unit[:, None]  # the largest weight of every component is one
+            alpha = thresholds.next(None if alpha is None else np.asarray(alpha), seen.error)
         else:
-            part = V[~off[:, t]]
-            grams[t] = whole - part.T @ part
-    return grams, V.T @ (off * V[:, components]), off.sum(axis=0, dtype=np.float64)
+            alpha = thresholds.at(stage)
+            if alpha is None:
+                return Stop("done", cause="thresholds")
+        deviation = floor * np.linalg.norm(P, axis=0)
+        fn = partial(_stage_block, P=np.ascontiguousarray(P, rows.dtype), alpha=np.asarray(alpha), deviation=deviation)
+        G, B, active = rows.reduce(fn, signal.row_noise)
+        G, B = G.astype(np.float64), B.T.astype(np.float64)
+        if state is None and not stage:
+            objective = half_squared_residual(T, G, B, squared_norm)
+            yield Progress(_components(T, basis, source.dtype), objective, state={"T": before, "stage": 0})
+        new = take_steps(T, G, B, steps=steps, step_size=step_size)
+        change = _change(new, T)
+        T, stage = new, stage + 1
+        level = float(np.median(deviation) * typical_noise)
+        above = above or bool(np.any(alpha > level))
+        details = {
+            "threshold": max(float(np.median(alpha)), level),
+            "floor": level,
+            "active": active / max(1, source.shape[0]),
+        }
+        objective = half_squared_residual(T, G, B, squared_norm)
+        kept = {"T": T, "stage": stage, "alpha": alpha, "change": change, "level": level, "above": above}
+        yield Progress(
+            _components(T, basis, source.dtype), objective, change, details=details, certified=False, state=kept
+        )
+
+
+def _ending(change: float, alpha: Array, level: float, above: bool, tol: float) -> Stop | None:
+    """Why no stage follows one that changed the components so much, if none does."""
+    if not np.isfinite(change):
+        return Stop("diverged", cause="step_size")
+    if above and level > 0.0 and np.all(alpha <= level):
+        return Stop("floor", level, cause="noise")
+    if change <= tol:
+        return Stop("converged", change, tol, measure=CHANGE)
+    return None
+
+
+def take_steps(H: Array, G: Array, B: Array, *, steps: int | None, step_size: float) -> Array:
+    """``steps`` gradient steps on ``1/2 |X - W H|^2`` at once, from ``G = W' W`` and ``B = W' X``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> W, X = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]]), np.eye(3)
+    >>> H, G, B = np.ones((2, 3)), W.T @ W, W.T @ X
+    >>> slow = H
+    >>> for _ in range(7):
+    ...     slow = slow + 1 / np.linalg.eigvalsh(G)[-1] * W.T @ (X - W @ slow)
+    >>> np.allclose(take_steps(H, G, B, steps=7, step_size=1.0), slow)
+    True
+    """
+    values, V = np.linalg.eigh(G)
+    largest = max(values[-1], 0.0)
+    if largest == 0.0:
+        return H
+    # below rounding an eigenvalue is zero: nothing is known in that direction and nothing moves
+    known = values > len(G) * np.finfo(float).eps * largest
+    values = np.where(known, values, 0.0)
+    kept = np.zeros(len(G)) if steps is None else (1.0 - step_size * values / largest) ** steps
+    kept = np.where(known, kept, 1.0)
+    gain = np.divide(1.0 - kept, values, out=np.zeros_like(values), where=known)
+    return np.asarray(V @ (kept[:, None] * (V.T @ H) + gain[:, None] * (V.T @ B)))
+
+
+@dataclass
+class BatchState:
+    """Where a run over batches stands: the paper's algorithm, one batch a step.
+
+    Attributes
+    ----------
+    H : ndarray of shape (k, n_features)
+        The components.
+    thresholds : Falling or Listed
+        The thresholds of the stages.
+    steps : int
+        Batches of a stage, T.
+    step_size : float
+        As in :func:`gradient_stages`.
+    noise : float
+        Thresholds stay above this times the length of a component's decoder: the standard deviation of an entry's noise
+        times how many of them count.
+    stage : int
+        The stage that is under way.
+    taken : int
+        Steps of it that have been taken.
+    """
+
+    H: Array
+    thresholds: Thresholds
+    steps: int
+    step_size: float
+    noise: float = 0.0
+    stage: int = 0
+    taken: int = field(init=False)
+    alpha: float = field(init=False)
+    P: Array = field(init=False)
+    floors: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.H = np.array(self.H, np.float64)
+        self._begin_stage()
+
+    def _begin_stage(self) -> None:
+        alpha = self.thresholds.at(self.stage)
+        assert alpha is not None
+        self.P = np.linalg.pinv(self.H)
+        self.alpha = alpha
+        self.floors = self.noise * np.linalg.norm(self.P, axis=0)
+        self.taken = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether there is no threshold for a further step."""
+        return self.taken >= self.steps and self.thresholds.at(self.stage + 1) is None
+
+    def step(self, batch: Block) -> float:
+        """One gradient step on a batch; returns half the squared residual of the batch before it."""
+        if self.taken >= self.steps:
+            self.stage += 1
+            self._begin_stage()
+        W = blocks.dot(batch, np.ascontiguousarray(self.P, batch.dtype))
+        W[np.maximum(self.alpha, self.floors) > W] = 0.0
+        G = (W.T @ W).astype(np.float64)
+        B = blocks.tdot(batch, W).T.astype(np.float64)
+        objective = half_squared_residual(self.H, G, B, float(blocks.squared_norms(batch).sum()))
+        self.H = take_steps(self.H, G, B, steps=1, step_size=self.step_size)
+        self.taken += 1
+        return objective
+
+
+def batch_stages(
+    source: RowSource,
+    online: BatchState,
+    *,
+    batch_size: int,
+    rng: np.random.Generator,
+    tol: float,
+    state: State | None = None,
+) -> Stages:
+    """Stages over shuffled batches of the data; as many passes over it as the stages need.
+
+    Parameters
+    ----------
+    source : RowSource
+        The data.
+    online : BatchState
+        The start; it is changed in place.
+    batch_size : int
+        Samples of a batch.
+    rng : numpy.random.Generator
+        Shuffles every pass.
+    tol : float
+        Stop when no component changes by more than this in a stage, relative to the largest.
+    state : mapping, optional
+        Of a stage of an earlier run on this data: the first stage is the next one.
+
+    Yields
+    ------
+    Progress
+        The start, then every stage.
+    """
+    stream = Shuffled(source, batch_size, rng, state)
+    batches = iter(stream)
+    change, done = np.nan, 0
+    if state is not None and int(state["stage"]):
+        change, done = float(state["change"]), int(state["stage"])
+        online.H, online.alpha, online.floors = np.array(state["H"]), float(state["alpha"]), np.asarray(state["floors"])
+        online.stage, online.taken = done - 1, online.steps  # it is complete: the next step begins another
+    while True:
+        level = float(np.median(online.floors))
+        if done and change <= tol:
+            return Stop("converged", change, tol, measure=CHANGE)
+        if done and online.thresholds.fall and online.alpha <= level:
+            return Stop("floor", level, cause="noise")
+        if online.over:
+            return Stop("done", cause="thresholds")
+        before, objective, start = online.H, 0.0, {"stage": 0, **stream.state()}
+        for number in range(online.steps):
+            value = online.step(next(batches))
+            if state is None and not done and not number:
+                yield Progress(_components(before, None, source.dtype), value, state=start)
+            objective += value
+        change, done = _change(online.H, before), done + 1
+        level = float(np.median(online.floors))
+        details = {"threshold": max(online.alpha, level), "floor": level}
+        kept = {"stage": done, "H": online.H, "change": change, "alpha": online.alpha, "floors": online.floors}
+        kept |= stream.state()
+        H = _components(online.H, None, source.dtype)
+        yield Progress(H, objective / online.steps, change, details=details, certified=False, state=kept)
+
+
+def _coordinates(source: RowSource, signal: Signal, H0: Array) -> tuple[RowSource, Array | None]:
+    """Rows in few coordinates and their basis where that is exact and saves work; else the data as it is."""
+    if not signal.noiseless:
+        return source, None
+    basis = signal.basis
+    beyond = H0 - (H0 @ basis.T) @ basis
+    if np.linalg.norm(beyond) > IN_SPAN * np.linalg.norm(H0):
+        # the paper's start need not lie in the span of the data; what lies outside decodes to nothing but is decoded
+        extra = np.linalg.qr(beyond.T)[0].T
+        extra = extra - (extra @ basis.T) @ basis
+        basis = np.linalg.qr(np.vstack([basis, extra]).T)[0].T
+    if 2 * len(basis) > source.shape[1]:
+        return source, None
+    return (signal.rows if basis is signal.basis else source.project(basis.T)), basis
+
+
+def half_squared_residual(H: Array, G: Array, B: Array, squared_norm: float) -> float:
+    """``1/2 |X - W H|^2`` from ``G = W' W`` and ``B = W' X``."""
+    return max(0.5 * squared_norm - float(np.vdot(B, H)) + 0.5 * float(np.vdot(G, H @ H.T)), 0.0)
+
+
+def _change(new: Array, old: Array) -> float:
+    """The largest change of an entry relative to the largest entry."""
+    return float(np.abs(new - old).max() / max(np.abs(new).max(), np.finfo(float).tiny))
+
+
+def _components(T: Array, basis: Array | None, dtype: npt.DTypeLike) -> Array:
+    return np.asarray(T if basis is None else T @ basis).astype(dtype, copy=False)
+
+
+def _stage_block(
+    block: Block, row_noise: Array, *, P: Array, alpha: Array, deviation: Array
+) -> tuple[Array, Array, float]:
+    """``W' W``, ``X' W`` and the number of weights that are left."""
+    W = blocks.dot(block, P)
+    W[np.maximum(alpha, row_noise[:, None] * deviation) > W] = 0.0
+    return W.T @ W, blocks.tdot(block, W), float(np.count_nonzero(W))

@@ -125,6 +125,7 @@ def run(
     measures: Callable[[Array], Mapping[str, float]] | None = None,
     state: State | None = None,
     kept: State | None = None,
+    began: float | None = None,
 ) -> Result:
     """Drive an algorithm until its residual is at most ``tol``, or it ends, or is told to stop.
 
@@ -148,6 +149,8 @@ def run(
         been given it too, and its first iteration is then the next one.
     kept : mapping, optional
         Further entries of every state, which do not change.
+    began : float, optional
+        What ``time.perf_counter()`` said when the work began, if some was done before: it counts.
 
     Returns
     -------
@@ -156,7 +159,7 @@ def run(
     """
     rows = recorded_rows(state)
     first = int(rows[-1]["n_iter"]) + 1 if rows else 0
-    clock = _Clock(float(rows[-1]["time"]) if rows else 0.0)
+    clock = _Clock(float(rows[-1]["time"]) if rows else 0.0, began)
     now: Progress | None = None
     if state is not None:
         last = rows[-1]
@@ -270,8 +273,8 @@ def _row(progress: Progress, number: int, seconds: float) -> dict[str, float]:
 class _Clock:
     """Seconds since the start, without what happens inside ``paused``."""
 
-    def __init__(self, before: float = 0.0) -> None:
-        self._start = time.perf_counter() - before
+    def __init__(self, before: float = 0.0, began: float | None = None) -> None:
+        self._start = (time.perf_counter() if began is None else began) - before
 
     @property
     def elapsed(self) -> float:

@@ -1,12 +1,17 @@
-"""Where a random generator stands, as an array: part of the state that a fit is continued from."""
+"""Where randomness stands, as arrays and numbers: part of the state that a fit is continued from."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from partwise.sources import RowSource
+from partwise.sources.protocol import Block
 
 
 def packed(rng: np.random.Generator) -> npt.NDArray[np.uint8]:
@@ -30,3 +35,38 @@ def unpack(state: npt.NDArray[np.uint8], rng: np.random.Generator) -> None:
     """Put a generator where another one of its kind stood."""
     values: Any = json.loads(np.asarray(state, np.uint8).tobytes())
     rng.bit_generator.state = values
+
+
+class Shuffled:
+    """Batches of one shuffled pass after the other without end, and where they stand.
+
+    Parameters
+    ----------
+    source : RowSource
+        The data.
+    size : int
+        Samples of a batch.
+    rng : numpy.random.Generator
+        Shuffles.
+    state : mapping, optional
+        Where an earlier one stood: the next batch is the one behind. The batches before it in its pass are drawn again.
+    """
+
+    def __init__(
+        self, source: RowSource, size: int, rng: np.random.Generator, state: Mapping[str, Any] | None = None
+    ) -> None:
+        self.source, self.size, self.rng = source, size, rng
+        if state is not None:
+            unpack(state["pass"], rng)
+        self.begun, self.taken = packed(rng), 0 if state is None else int(state["taken"])
+
+    def __iter__(self) -> Iterator[Block]:
+        while True:
+            for batch in islice(self.source.batches(self.size, self.rng), self.taken, None):
+                self.taken += 1
+                yield batch
+            self.begun, self.taken = packed(self.rng), 0
+
+    def state(self) -> dict[str, Any]:
+        """The generator as it was before this pass, and the batches taken from it."""
+        return {"pass": self.begun, "taken": self.taken}

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.algorithms.loop import Progress, Stages, State
 from partwise.linalg.svd import truncated_svd
+from partwise.outcomes import Stop
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
 
@@ -137,6 +139,23 @@ def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.rando
     guard = NOISY_ROW * np.sqrt(len(basis)) / (length or 1.0) * row_noise
     inverse = np.divide(mean, np.maximum(sizes, guard, out=sizes), out=sizes)
     return Signal(rows, basis, inverse, row_noise, noise, relative, size, mean)
+
+
+def nothing(k: int, source: RowSource, state: State | None = None) -> Stages:
+    """The whole run of a method on data without a signal: components of zeros."""
+    if state is None:
+        yield Progress(np.zeros((k, source.shape[1]), source.dtype), 0.0, state={"rank": 0})
+    return Stop("settled", cause="zero")
+
+
+def weight_noise(H: Array, noise: float) -> Array:
+    """Standard deviation of the noise in decoded weights, for noise of an entry of the data; 0 for zero components."""
+    used = np.linalg.norm(H, axis=1) > 0.0
+    found = np.zeros(len(H))
+    if used.any():
+        # the lengths of the columns of the pseudo-inverse
+        found[used] = noise * np.sqrt(np.diag(np.linalg.pinv(H[used] @ H[used].T)))
+    return found
 
 
 def _squared_norms(source: RowSource) -> Array:

@@ -3,6 +3,7 @@
 from partwise.estimators.and_ import AND
 from partwise.estimators.classic import ANLS, HALS, MU
 from partwise.estimators.conservative import ConservativeNMF
+from partwise.estimators.facets import Facets
 from partwise.estimators.purification import Purification
 from partwise.estimators.separable import SPA, XRAY, ConvexHull, EllipsoidalSPA, PreconditionedSPA, SeparableLP
 from partwise.estimators.topics import AnchorTopics
@@ -21,6 +22,7 @@ __all__ = [
     "ConservativeNMF",
     "ConvexHull",
     "EllipsoidalSPA",
+    "Facets",
     "KMeans",
     "PreconditionedSPA",
     "Purification",

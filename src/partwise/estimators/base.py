@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
 from numbers import Integral, Real
+from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -407,6 +408,7 @@ class Iterative(Ended, Factorization):
         if state is not None:
             unpack(state["rng"], rng)
         kept = {"rng": packed(rng)}  # as it is before the first draw: what a continued fit draws again is the same
+        began = perf_counter()
         result = run(
             self._begin(source, k, seen, rng, state),
             max_iter=self.max_iter,
@@ -416,6 +418,7 @@ class Iterative(Ended, Factorization):
             measures=measures,
             state=state,
             kept=kept,
+            began=began,
         )
         self.n_iter_, self.stop_ = result.n_iter, result.stop
         self.history_, self.residual_ = result.history, result.residual

@@ -50,10 +50,10 @@ class Method:
 
 _METHODS = (
     Method(
-        "and",
-        "AND",
+        "facets",
+        "Facets",
         "every part is absent from some samples (3 k of them); weights may be correlated, parts signed, data noisy",
-        "the true parts up to the noise, from a start that is near (Li & Liang 2017); no bound for your own data",
+        "the true parts up to the noise where facets are told from it; no bound for your own data",
         "an SVD, then a pass over projected data for each of usually 10 to 50 stages",
     ),
     Method(
@@ -79,6 +79,14 @@ _METHODS = (
         "the divergence never rises; stationary to tol if it gets there, which is slow",
         "one or two passes an iteration, thousands of them",
         measure="divergence",
+    ),
+    Method(
+        "and",
+        "AND",
+        "as facets, and a start that is near; weights of order one, no noise to speak of (or floor=2)",
+        "the true parts, from such a start (Li & Liang 2017, as published)",
+        "an SVD, then a pass for each of some hundred stages",
+        measure="squares",
     ),
     Method(
         "purification",
@@ -196,7 +204,7 @@ def find_method(name: str) -> Method:
     if wanted == AUTO:
         raise InputError(
             "method auto is reserved for a later version, which will choose by the data; name one (partwise methods "
-            "lists them; hals and and are the ones to try first)"
+            "lists them; hals and facets are the ones to try first)"
         )
     near = get_close_matches(wanted, known, n=1)
     hint = f"did you mean {known[near[0]].name}? " if near else ""

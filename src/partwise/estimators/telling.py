@@ -58,7 +58,7 @@ SENTENCES = {
 ADVICE = {
     "max_iter/lloyd": "raise max_iter",
     "degenerate/merged": "give more samples, fewer components or another init",
-    "degenerate/collapsed": "use Facets or AND",
+    "degenerate/collapsed": "use Facets",
 }
 
 

@@ -110,8 +110,8 @@ def _pace(case: str, method: str) -> Callable[[Reproduction], str]:
         return (
             f"To {FAR:g} of the start's error the published AND goes at the pace of its thresholds, 0.1/1.1^j: stages, "
             f"{need('and-published')}. Passes of {method.upper()} (here compiled and exact, the paper's was an "
-            f"interpreted program): {need(method)}; of plain HALS, without extrapolation: {need('hals-plain')}. AND "
-            f"with adaptive thresholds, from the same start: {need('and-same-start')}."
+            f"interpreted program): {need(method)}; of plain HALS, without extrapolation: {need('hals-plain')}. "
+            f"Facets, from the same start: {need('facets-same-start')}."
         )
 
     return why
@@ -140,11 +140,11 @@ FIGURE1 = Experiment(
     title="Figure 1: convergence to the ground truth on DIR, CTM and NEG",
     document=DOCUMENT,
     about="Documents of topics with Dirichlet (DIR) and logistic-normal (CTM) weights, and signed parts (NEG). "
-    "All start from the truth mixed with itself, A*(I + U); AND is also run from a cold start that knows "
+    "All start from the truth mixed with itself, A*(I + U); Facets also runs from a cold start that knows "
     "nothing. Methods for non-negative data get NEG with its negative entries set to zero. Every fit has "
     "the same limit of time; measuring the error is not on the clock.",
     cases=_kinds("dir", "ctm", "neg"),
-    methods=("and-published", "and-same-start", "and", *COMPETITORS),
+    methods=("and-published", "facets-same-start", "facets", *COMPETITORS),
     measures=("relative", "error"),
     seeds={"quick": 1, "full": 3},
     budget={"tiny": 0.03, "quick": 2.0, "full": 120.0},
@@ -221,8 +221,8 @@ FIGURE1 = Experiment(
         ),
         *(
             Claim(
-                f"from a cold start, without the truth, AND converges on {case} as well",
-                _final(case, "and"),
+                f"from a cold start, without the truth, Facets converges on {case} as well",
+                _final(case, "facets"),
                 CONVERGED,
                 "lower",
                 says="not tried",
@@ -248,7 +248,7 @@ THRESHOLDS = Experiment(
     about="The paper's schedule 0.1/1.1^j, the constants 0.0001 and 0.1, and our adaptive schedule, from the "
     "same start.",
     cases=_kinds("dir", "ctm"),
-    methods=("and-published", "and-constant-0.0001", "and-constant-0.1", "and-same-start"),
+    methods=("and-published", "and-constant-0.0001", "and-constant-0.1", "facets-same-start"),
     measures=("error",),
     seeds={"quick": 1, "full": 3},
     budget={"full": 600.0},
@@ -285,7 +285,9 @@ THRESHOLDS = Experiment(
             Claim(
                 f"{case}: adaptive thresholds need fewer stages (share of the paper's)",
                 ratio(
-                    "iterations", {"case": case, "method": "and-same-start"}, {"case": case, "method": "and-published"}
+                    "iterations",
+                    {"case": case, "method": "facets-same-start"},
+                    {"case": case, "method": "and-published"},
                 ),
                 1.0,
                 "lower",
@@ -364,10 +366,10 @@ NOISE = Experiment(
     title="Figure 2(c): robustness to noise",
     document=DOCUMENT,
     about="CTM with Gaussian noise γ N(0, I/m) at the paper's six levels. The paper's AND takes 100 steps a "
-    "stage and starts near the truth; ours starts cold and has a floor under its thresholds, estimated "
+    "stage and starts near the truth; ours, Facets, starts cold and has a floor under its thresholds, estimated "
     "from the data. Least squares on the true weights is what nobody can be asked to beat by much.",
     cases=_noise_cases,
-    methods=("and-published-100", "and", "true-weights"),
+    methods=("and-published-100", "facets", "true-weights"),
     measures=("relative", "error"),
     seeds={"quick": 2, "full": 5},
     claims=(
@@ -382,7 +384,7 @@ NOISE = Experiment(
         ),
         Claim(
             "the same for ours (exponent of γ)",
-            exponent("gamma", "error", method="and"),
+            exponent("gamma", "error", method="facets"),
             1.0,
             "equal",
             0.25,
@@ -406,10 +408,12 @@ NOISE = Experiment(
             says="not mentioned",
             ours=True,
         ),
-        Claim("which a floor under the thresholds prevents", _rise("and"), 1.5, "lower", says="not tried", ours=True),
+        Claim(
+            "which a floor under the thresholds prevents", _rise("facets"), 1.5, "lower", says="not tried", ours=True
+        ),
         Claim(
             "ours from a cold start: error / that of least squares on the true weights, worst level",
-            _over_oracle("and"),
+            _over_oracle("facets"),
             3.0,
             "lower",
             says="not tried",
@@ -451,7 +455,7 @@ INITIALIZATION = Experiment(
     "paper's figures. The appendix says robust without a number that could be held against ours. A cold "
     "start does not depend on u.",
     cases=_start_cases,
-    methods=("and-published", "and-same-start", "and"),
+    methods=("and-published", "facets-same-start", "facets"),
     measures=("relative", "error"),
     seeds={"quick": 1, "full": 3},
     claims=tuple(
@@ -465,7 +469,7 @@ INITIALIZATION = Experiment(
             ours=method != "and-published",
         )
         for case in ("DIR", "CTM")
-        for method in ("and-published", "and-same-start")
+        for method in ("and-published", "facets-same-start")
     ),
     figures=(
         Figure("Error against the start's error", figures.against("level", "relative", across="u", panel="kind")),
@@ -489,7 +493,7 @@ SPARSITY = Experiment(
     about="DIR with Dirichlet weights from nearly pure (0.01) to dense (0.5); the paper's figures have 0.05. "
     "HALS, which uses that topics have no negative entries, is there to compare with.",
     cases=_sparsity_cases,
-    methods=("and-published", "and", "and-nonnegative", "hals-cold"),
+    methods=("and-published", "facets", "facets-nonnegative", "hals-cold"),
     measures=("relative", "error"),
     seeds={"quick": 1, "full": 3},
     claims=(
@@ -503,7 +507,7 @@ SPARSITY = Experiment(
                 says="robust to sparsity",
                 ours=method != "and-published",
             )
-            for method in ("and-published", "and", "and-nonnegative")
+            for method in ("and-published", "facets", "facets-nonnegative")
         ),
     ),
     figures=(

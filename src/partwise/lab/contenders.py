@@ -249,7 +249,7 @@ def pca(problem: Problem, seed: int, budget: float | None) -> Found:
 mu_random = fitted("MU", init="random", max_iter=500, tol=0.0, clip=True)
 
 LIMIT: dict[str, Any] = {"max_iter": 100_000, "tol": 1e-12}  # the clock stops them
-PUBLISHED_AND: dict[str, Any] = {"thresholds": "paper", "steps": 50, "floor": 0.0, "max_iter": 250, "tol": 0.0}
+PUBLISHED_AND: dict[str, Any] = {"max_iter": 250, "tol": 0.0}  # the rest is as published by default
 PUBLISHED_PURIFICATION: dict[str, Any] = {"finish": None, "start": True}
 SEPARABLE: dict[str, Any] = {"axis": "features"}
 OWN = "weights are the anchors' own values, as in the paper"
@@ -258,8 +258,8 @@ REFIT = "weights by non-negative least squares"
 CONSERVATIVE: dict[str, Any] = {"w": 1e-5, "max_passes": 10}
 
 _CONTENDERS: tuple[Contender, ...] = (
-    Contender("and", "AND as it comes: adaptive thresholds, cold start at near-pure samples", fitted("AND")),
-    Contender("and-same-start", "AND with adaptive thresholds, from the common start", fitted("AND", start=True)),
+    Contender("facets", "Facets as it comes: adaptive thresholds, cold start at near-pure samples", fitted("Facets")),
+    Contender("facets-same-start", "Facets from the common start", fitted("Facets", start=True)),
     Contender(
         "and-published",
         "the paper's AND: thresholds 0.1/1.1^j, 50 steps a stage, no noise floor, common start; our compiled code",
@@ -273,17 +273,17 @@ _CONTENDERS: tuple[Contender, ...] = (
     Contender(
         "and-constant-0.0001",
         "the paper's AND with the constant threshold 0.0001",
-        fitted("AND", start=True, **(PUBLISHED_AND | {"thresholds": 1e-4})),
+        fitted("AND", start=True, **(PUBLISHED_AND | {"thresholds": 1e-4, "decay": 1.0})),
     ),
     Contender(
         "and-constant-0.1",
         "the paper's AND with the constant threshold 0.1",
-        fitted("AND", start=True, **(PUBLISHED_AND | {"thresholds": 0.1})),
+        fitted("AND", start=True, **(PUBLISHED_AND | {"thresholds": 0.1, "decay": 1.0})),
     ),
     Contender(
-        "and-nonnegative",
-        "AND, cold start, finished by HALS: components have no negative entries",
-        fitted("AND", clip=True, nonnegative=True),
+        "facets-nonnegative",
+        "Facets, cold start, finished by HALS: components have no negative entries",
+        fitted("Facets", clip=True, nonnegative=True),
     ),
     Contender("anls", "ANLS by exact block pivoting, common start", fitted("ANLS", start=True, clip=True, **LIMIT)),
     Contender("mu", "multiplicative updates, compiled, common start", fitted("MU", start=True, clip=True, **LIMIT)),

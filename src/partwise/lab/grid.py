@@ -95,8 +95,8 @@ GRID = Experiment(
     "alike. Methods that need non-negative data get it with negative entries set to zero.",
     cases=_cases,
     methods=(
-        "and",
-        "and-nonnegative",
+        "facets",
+        "facets-nonnegative",
         "purification-cold",
         "tsvdnmf",
         "hals-cold",
@@ -113,8 +113,8 @@ GRID = Experiment(
     budget={"quick": 0.4, "full": 120.0},
     claims=tuple(
         Claim(
-            f"AND from a cold start is exact on {name} (mean relative error of the parts)",
-            worst("part_error", case=name, method="and"),
+            f"Facets is exact from a cold start on {name} (mean relative error of the parts)",
+            worst("part_error", case=name, method="facets"),
             1e-6,
             "lower",
             says="–",
