@@ -498,6 +498,8 @@ RESUMED = {
     "hals": ["-m", "hals", *LONG],
     "anls": ["-m", "anls", *LONG],
     "mu": ["-m", "mu", "--set", "beta_loss=kullback-leibler", *LONG],
+    "and": ["-m", "and", *LONG],
+    "facets": ["-m", "facets", *LONG],
 }
 
 
@@ -505,7 +507,7 @@ RESUMED = {
 def test_killed_and_resumed(words: list[Any], program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     program("fit", "data.csv", *words, "-o", "whole")
     with monkeypatch.context() as patch:
-        stop_at(7, kill, patch)
+        stop_at(4, kill, patch)
         with pytest.raises(Killed):
             program("fit", "data.csv", *words, "-o", "out", "--checkpoint-every", 0)
     assert manifest("out")["status"] == "running"
@@ -514,10 +516,10 @@ def test_killed_and_resumed(words: list[Any], program: Program, monkeypatch: pyt
     program("fit", "--resume", "-o", "out", code=2)
     assert names("out") == ["checkpoint.safetensors", "manifest.json"]
     Path("data.csv").write_bytes(data)
-    assert read_state(Path("out/checkpoint.safetensors"))[1]["n_iter"] == 7
+    assert read_state(Path("out/checkpoint.safetensors"))[1]["n_iter"] == 4
     program("fit", "data.csv", "--resume", "-o", "out")
     assert names("out") == names("whole")
-    assert manifest("out")["resumed"] == [7]
+    assert manifest("out")["resumed"] == [4]
     assert len(manifest("out")["sessions"]) == 2
     same_bits("out", "whole")
 
