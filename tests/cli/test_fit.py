@@ -498,8 +498,6 @@ RESUMED = {
     "hals": ["-m", "hals", *LONG],
     "anls": ["-m", "anls", *LONG],
     "mu": ["-m", "mu", "--set", "beta_loss=kullback-leibler", *LONG],
-    "and": ["-m", "and", *LONG],
-    "facets": ["-m", "facets", *LONG],
 }
 
 
