@@ -74,7 +74,7 @@ def test_a_state_continues_with_the_same_bits() -> None:
     whole, first, second = (learner(batch_size=300) for _ in range(3))
     list(whole.feed(X))
     list(first.feed(X[:450]))
-    kept = first.state()
+    kept = {name: array.copy() for name, array in first.state().items()}
     list(first.feed(X[450:500]))  # what comes later does not reach into the state
     second.restore(kept)
     third = pickle.loads(pickle.dumps(second))

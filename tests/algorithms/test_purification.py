@@ -16,8 +16,9 @@ import partwise as pw
 from partwise.algorithms.loop import Progress, run
 from partwise.algorithms.purification import (
     AVERAGED,
+    Batched,
+    Drawn,
     balanced,
-    batches_of,
     polish,
     purification,
     suggested_scale,
@@ -25,7 +26,7 @@ from partwise.algorithms.purification import (
 )
 from partwise.exceptions import InputError
 from partwise.linalg import left_inverse
-from partwise.sources import GeneratedSource, MemorySource, RowSource, source_of
+from partwise.sources import GeneratedSource, MemorySource, source_of
 
 K, M = 5, 14
 RNG = np.random.default_rng(0)
@@ -203,18 +204,17 @@ def test_balanced_weights_have_equal_moments() -> None:
 # --- fresh samples ------------------------------------------------------------------------------------------
 
 
-def counted(samples: Iterator[RowSource], seen: list[RowSource]) -> Iterator[RowSource]:
-    for sample in samples:
-        seen.append(sample)
-        yield sample
-
-
 def test_fresh_samples_are_drawn_for_every_iteration() -> None:
-    source, rng, seen = GeneratedSource(draw, 500, random_state=0), np.random.default_rng(1), []
-    fresh = counted(iter(lambda: source.fresh(rng), None), seen)
-    list(islice(purification(source, START, fresh=fresh), 5))
-    assert len(seen) == 5
-    assert not np.array_equal(seen[0].X, seen[1].X)
+    seen: list[np.ndarray] = []
+
+    def drawn(n: int, rng: np.random.Generator) -> np.ndarray:
+        seen.append(draw(n, rng))
+        return seen[-1]
+
+    source = GeneratedSource(drawn, 500, random_state=0)
+    list(islice(purification(source, START, fresh=Drawn(source, np.random.default_rng(1))), 5))
+    assert len(seen) == 6  # the first is the source itself
+    assert not np.array_equal(seen[1], seen[2])
 
 
 def test_averaging_fresh_samples_beats_their_sampling_error() -> None:
@@ -224,7 +224,7 @@ def test_averaging_fresh_samples_beats_their_sampling_error() -> None:
         return pw.metrics.recovery_measures(state.components, TRUTH)["E_s"]
 
     on_one_sample = run(purification(source, START, tol=1e-9), max_iter=200, tol=0.0)
-    fresh = run(purification(source, START, fresh=iter(lambda: source.fresh(rng), None)), max_iter=300, tol=0.0)
+    fresh = run(purification(source, START, fresh=Drawn(source, rng)), max_iter=300, tol=0.0)
     assert error(fresh) < 0.4 * error(on_one_sample)
     assert (fresh.stop.kind, fresh.stop.cause) == ("floor", "sampling")
     assert fresh.stop.details == {"samples": 2000, "averaged": AVERAGED}
@@ -234,8 +234,8 @@ def test_averaging_fresh_samples_beats_their_sampling_error() -> None:
 
 @pytest.mark.parametrize(("size", "expected"), [(30, [30, 30, 30, 30]), (80, [80] * 4), (1000, [80] * 4)])
 def test_batches_have_the_size_asked_for(size: int, expected: list[int]) -> None:
-    stream = batches_of(MemorySource(X, block_rows=25), size, np.random.default_rng(0))
-    assert [batch.shape[0] for batch in islice(stream, 4)] == expected
+    stream = Batched(MemorySource(X, block_rows=25), size, np.random.default_rng(0))
+    assert [next(stream).shape[0] for _ in range(4)] == expected
 
 
 # --- why it stops -------------------------------------------------------------------------------------------

@@ -498,6 +498,21 @@ RESUMED = {
     "hals": ["-m", "hals", *LONG],
     "anls": ["-m", "anls", *LONG],
     "mu": ["-m", "mu", "--set", "beta_loss=kullback-leibler", *LONG],
+    "purification": ["-m", "purification", *LONG],
+    "tsvdnmf": ["-m", "tsvdnmf", "--set", "refine=true", *LONG],
+    "conservative": ["-m", "conservative", "-k", 3, "--set", "batch_size=100", "--set", "max_passes=20"],
+    "shuffled": [
+        "-m",
+        "conservative",
+        "-k",
+        3,
+        "--set",
+        "batch_size=100",
+        "--set",
+        "max_passes=20",
+        "--set",
+        "shuffle=true",
+    ],
 }
 
 
@@ -530,7 +545,7 @@ def test_ctrl_c_and_resumed(words: list[Any], program: Program, monkeypatch: pyt
         out, said = program("fit", "data.csv", *words, "-o", "out", "--json", code=130)
     assert "partwise fit --resume -o out goes on" in said
     told = json.loads(out)
-    assert (told["status"], told["n_iter"], told["converged"]) == ("interrupted", 6, False)
+    assert (told["status"], told["converged"]) == ("interrupted", False)
     assert told["stop"] == {"kind": "interrupted", "n_iter": 6} == manifest("out")["fit"]["stop"]
     assert manifest("out")["fit"]["stop_reason"] == "interrupted by the user after iteration 6"
     assert names("out") == sorted([*FILES, "checkpoint.safetensors"])

@@ -15,7 +15,7 @@ shrinkage of singular values", the start.  Weights factorise in the posterior (m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
-from partwise.algorithms.loop import Progress, Stages
+from partwise.algorithms.loop import Progress, Stages, State
 from partwise.kernels.bayes import sweep
 from partwise.linalg.nnls import Gram, decode_block
 from partwise.linalg.svd import truncated_svd
@@ -33,7 +33,7 @@ from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
-SWEEPS = 2
+SWEEPS = 2  # over the weights of a record in a pass; they are kept from pass to pass, so few will do
 FARTHER = 2.0  # a record this many times noisier than the median weighs less
 SHARES = 1e-3  # share of weights above zero, and of those at zero, at least
 LOST = 1e-6  # a component of whose sum less than this is left is no longer there
@@ -110,7 +110,15 @@ class Posterior:
     spread: float = np.nan
 
 
-def refine(source: RowSource, H0: Array, *, squared_norm: float, rng: np.random.Generator, tol: float = 0.0) -> Stages:
+def refine(
+    source: RowSource,
+    H0: Array,
+    *,
+    squared_norm: float,
+    rng: np.random.Generator,
+    tol: float = 0.0,
+    state: State | None = None,
+) -> Stages:
     """Iterations from the components ``H0``, which are shrunk to the signal first.
 
     Parameters
@@ -125,6 +133,8 @@ def refine(source: RowSource, H0: Array, *, squared_norm: float, rng: np.random.
         For the singular vectors.
     tol : float
         Stop when the components, which sum to one, change by less on average.
+    state : mapping, optional
+        Of an iteration of an earlier run from this start with this randomness: the first iteration is the next one.
 
     Yields
     ------
@@ -134,7 +144,8 @@ def refine(source: RowSource, H0: Array, *, squared_norm: float, rng: np.random.
     n = source.shape[0]
     alive = H0.sum(axis=1) > 0.0
     k = int(alive.sum())
-    yield Progress(H0, squared_norm, np.inf)
+    if state is None:
+        yield Progress(H0, squared_norm, np.inf, state={"pass": 0})
     if not k:
         return Stop("settled", cause="nothing-to-refine")
     noise = find_noise(source, k, squared_norm=squared_norm, rng=rng)
@@ -142,25 +153,35 @@ def refine(source: RowSource, H0: Array, *, squared_norm: float, rng: np.random.
         return Stop("settled", cause="noiseless")
     profile = np.maximum(source.reduce(_total_block), 0.0)
     profile = _unit_sums(profile if profile.any() else H0.mean(axis=0))[0]
-    H = noise.remove(H0[alive])
-    lost = H.sum(axis=1) <= LOST * H0[alive].sum(axis=1)
-    H[lost] = profile
-    H = _unit_sums(H)
     variances = _record_noise(source, noise)
-    W, total = source.map_rows(partial(_first_block, gram=Gram.of(H, source.dtype)), width=k, combine=add)
-    now = Posterior(H, np.zeros((k, k)), 0.5 * n * k / max(total, TINY), 0.5, np.ones(k))
-    while True:
+    number, change = (0, np.inf) if state is None else (int(state["pass"]), float(state.get("change", np.inf)))
+    if state is None or not number:
+        H = noise.remove(H0[alive])
+        lost = H.sum(axis=1) <= LOST * H0[alive].sum(axis=1)
+        H[lost] = profile
+        H = _unit_sums(H)
+        W, total = source.map_rows(partial(_first_block, gram=Gram.of(H, source.dtype)), width=k, combine=add)
+        now = Posterior(H, np.zeros((k, k)), 0.5 * n * k / max(total, TINY), 0.5, np.ones(k))
+    else:
+        W = source.place(np.array(state["W"], order="C"))  # a copy: passes write over it
+        now = Posterior(**{part.name: _plain(state[part.name]) for part in fields(Posterior)})
+    while not change <= tol:
         pass_ = partial(_weights_block, now=now, variance=noise.variance)
         W, statistics = source.map_rows(pass_, W, variances, width=k, combine=add, out=W)
         new = _update(statistics, profile, noise.variance, n)
-        change = float(np.abs(new.H - now.H).sum() / k)
+        change, number = float(np.abs(new.H - now.H).sum() / k), number + 1
         now = new
         components = np.zeros(H0.shape)
         components[alive] = now.H
         details = {"noise": float(np.sqrt(noise.variance)), "active": k * now.share, "spread": now.spread}
-        yield Progress(components, float(statistics[4]), change, details=details)
-        if change <= tol:
-            return Stop("converged", change, tol, measure=CHANGE)
+        kept = {"pass": number, "change": change, "W": source.deliver(W), **vars(now)}
+        yield Progress(components, float(statistics[4]), change, details=details, state=kept)
+    return Stop("converged", change, tol, measure=CHANGE)
+
+
+def _plain(value: Any) -> Any:
+    """An array, or the number that a file made an array of."""
+    return np.asarray(value) if np.ndim(value) else float(value)
 
 
 def _update(statistics: tuple[Any, ...], profile: Array, variance: float, n: int) -> Posterior:

@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.loop import Progress, Stages
+from partwise.algorithms.loop import Progress, Stages, State
+from partwise.algorithms.randomness import packed, unpack
 from partwise.exceptions import InputError
 from partwise.kernels.conservative import COUNT, ERROR, LEARNT, SEEN, learn, workspace
 from partwise.outcomes import AVERAGE_ERROR, Stop
@@ -166,10 +167,10 @@ class Learner:
                 yield error
 
     def state(self) -> dict[str, Array]:
-        """Copies of the arrays from which :meth:`restore` continues with the same bits."""
-        return {"H": self.H.copy(), "Et": self.Et.copy(), "totals": self.totals.copy()}
+        """The arrays from which :meth:`restore` continues with the same bits; they change with every sample."""
+        return {"H": self.H, "Et": self.Et, "totals": self.totals}
 
-    def restore(self, state: dict[str, Array]) -> None:
+    def restore(self, state: State) -> None:
         """Continue from a saved state."""
         for name in ("H", "Et", "totals"):
             getattr(self, name)[...] = state[name]
@@ -195,7 +196,13 @@ class Learner:
 
 
 def conservative(
-    source: RowSource, learner: Learner, *, passes: int, tol: float = 0.0, rng: np.random.Generator | None = None
+    source: RowSource,
+    learner: Learner,
+    *,
+    passes: int,
+    tol: float = 0.0,
+    rng: np.random.Generator | None = None,
+    state: State | None = None,
 ) -> Stages:
     """Passes over the data, in file order or, with ``rng``, shuffled.
 
@@ -211,35 +218,67 @@ def conservative(
         Stop when the average error of a batch is at most this.
     rng : numpy.random.Generator, optional
         Shuffles every pass.
+    state : mapping, optional
+        Of a batch of an earlier run on this data: the first batch is the next one.
 
     Yields
     ------
     Progress
         The start, then every batch; the objective is the average error, and there is no optimality residual.
     """
-    error = 1.0  # of samples of unit length, while the decoder is zero
-    yield _progress(learner, error)
-    for block in _rows(source, passes, rng, learner.seen):
+    error, over = 1.0, False  # the error of samples of unit length, while the decoder is zero
+    stream = _Passes(source, passes, rng, state)
+    if state is None:
+        yield _progress(learner, error, stream)
+    else:
+        learner.restore(state)
+        error, over = float(state["error"]), bool(state["over"])
+        if learner.seen and error <= tol and not over:
+            return Stop("converged", error, tol, measure=AVERAGE_ERROR)
+    for block in stream.blocks(learner.seen):
         for error in learner.feed(block):
-            yield _progress(learner, error)
+            yield _progress(learner, error, stream)
             if error <= tol:
                 return Stop("converged", error, tol, measure=AVERAGE_ERROR)
-    if learner.seen % learner.batch_size:
-        yield _progress(learner, error if np.isnan(learner.error) else learner.error)
+    if learner.seen % learner.batch_size and not over:
+        yield _progress(learner, error if np.isnan(learner.error) else learner.error, stream, over=True)
     return Stop("passes", passes)
 
 
-def _progress(learner: Learner, error: float) -> Progress:
-    return Progress(learner.features, error, details={"samples": float(learner.seen)})
+def _progress(learner: Learner, error: float, stream: _Passes, *, over: bool = False) -> Progress:
+    kept = {**learner.state(), "error": error, "over": over, **stream.state()}
+    return Progress(learner.features, error, details={"samples": float(learner.seen)}, state=kept)
 
 
-def _rows(source: RowSource, passes: int, rng: np.random.Generator | None, seen: int) -> Iterable[Block]:
-    for number in range(passes):
-        if rng is None and seen >= (number + 1) * source.shape[0]:
-            continue
-        before = number * source.shape[0]
-        for block in source.batches(8 * CHUNK, rng):  # shuffled, those that were seen are drawn again
-            known = min(max(0, seen - before), block.shape[0])
-            before += block.shape[0]
-            if known < block.shape[0]:
-                yield block[known:] if known else block
+class _Passes:
+    """Passes over the data and where they stand: the pass, and the generator as it was before it."""
+
+    def __init__(
+        self, source: RowSource, passes: int, rng: np.random.Generator | None, state: State | None = None
+    ) -> None:
+        self.source, self.passes, self.rng = source, passes, rng
+        self.number = 0 if state is None else int(state["pass"])
+        if rng is not None and state is not None:
+            unpack(state["shuffled"], rng)
+        self._mark()
+
+    def _mark(self) -> None:
+        self._order = {} if self.rng is None else {"shuffled": packed(self.rng)}
+
+    def state(self) -> dict[str, Any]:
+        return {"pass": self.number, **self._order}
+
+    def blocks(self, seen: int) -> Iterable[Block]:
+        """Those of the samples behind the ``seen`` first ones; of its own pass, the others are drawn again."""
+        n = self.source.shape[0]
+        for number in range(self.number, self.passes):
+            self.number = number
+            self._mark()
+            if self.rng is None and seen >= (self.number + 1) * n:
+                continue
+            before = self.number * n
+            for block in self.source.batches(8 * CHUNK, self.rng):
+                known = min(max(0, seen - before), block.shape[0])
+                before += block.shape[0]
+                if known < block.shape[0]:
+                    yield block[known:] if known else block

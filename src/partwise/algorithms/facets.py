@@ -23,7 +23,7 @@ import numpy.typing as npt
 from scipy.linalg import qr
 
 from partwise.algorithms.hals import hals
-from partwise.algorithms.loop import Ending, Progress, Stages, State
+from partwise.algorithms.loop import Ending, Progress, Stages, State, prefixed, under
 from partwise.algorithms.schedule import Adaptive, Look, look, relative_weights
 from partwise.algorithms.signal import Signal, nothing
 from partwise.exceptions import DegenerateDataWarning, InputError
@@ -120,7 +120,7 @@ class Finish:
 
         States hold that of the stages (``kept``) too: how they ended is found out again from it.
         """
-        inner = {name[len(FINISH) :]: value for name, value in (state or {}).items() if name.startswith(FINISH)}
+        inner = under(FINISH, state)
         how: dict[str, Any] = {"squared_norm": self.squared_norm, "sweeps": self.sweeps, "tol": FINISH_TOL}
         if inner:
             kkt = float(inner.pop("kkt"))
@@ -133,7 +133,7 @@ class Finish:
         while kkt > FINISH_TOL:
             now = next(polish)
             kkt = now.residual if now.certified else np.inf
-            own = {f"{FINISH}{name}": value for name, value in {**now.state, "kkt": kkt}.items()}
+            own = prefixed(FINISH, {**now.state, "kkt": kkt})
             yield replace(now, certified=False, state={**kept, **own})
         return Stop("converged", kkt, FINISH_TOL, measure=KKT, before=before)
 

@@ -201,6 +201,16 @@ def recorded_rows(state: State | None) -> list[dict[str, float]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
+def under(prefix: str, state: State | None) -> dict[str, Any]:
+    """The part of a state that belongs to the second stage of a method, as its own state; empty before it."""
+    return {name[len(prefix) :]: value for name, value in (state or {}).items() if name.startswith(prefix)}
+
+
+def prefixed(prefix: str, state: State) -> dict[str, Any]:
+    """The state of a second stage as a part of the state of the whole."""
+    return {f"{prefix}{name}": value for name, value in state.items()}
+
+
 def history_of(rows: Sequence[Mapping[str, float]]) -> History:
     """One table; details that only some iterations have are NaN in the others."""
     names = dict.fromkeys(name for row in rows for name in row)

@@ -316,23 +316,21 @@ class Ended:
         return bool(self.stop_.converged)
 
 
-class Iterative(Ended, Factorization):
-    """Base of the estimators that iterate: one loop, a history, a reason to stop.
+class Looped(Ended, Factorization):
+    """Base of the estimators that the loop drives: a history, a reason to stop, states to go on from.
 
-    A subclass names its algorithm in ``_iterations``, from a start that ``init`` names, or in ``_begin``.
+    A subclass names its algorithm in ``_begin``, and in ``_limits`` what it is stopped by if not by ``max_iter`` and
+    ``tol``.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorization._parameter_constraints,
-        "init": [StrOptions(set(INITS)), "array-like", HasMethods("fit")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "callbacks": [list, tuple],
     }
     _residual: ClassVar[str] = KKT  # what the residual of an iteration is
     _follows_proof: ClassVar[bool] = False  # whether a theorem says how the components approach a truth
 
-    def fit(self, X: Any, y: Any = None, *, truth: Any = None, state: State | None = None) -> Iterative:
+    def fit(self, X: Any, y: Any = None, *, truth: Any = None, state: State | None = None) -> Self:
         """Find the components of ``X``.
 
         Parameters
@@ -376,28 +374,15 @@ class Iterative(Ended, Factorization):
         """
         return self._weights_of(*self._fit(X, truth, weights=True, state=state))
 
-    def __sklearn_clone__(self) -> Self:
-        """A clone is not fitted, but a fitted estimator to start from is part of the parameters and stays fitted."""
-        cloned = super().__sklearn_clone__()
-        if hasattr(getattr(self, "init", None), "components_"):
-            cloned.init = deepcopy(self.init)
-        return cloned
-
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
-        """The algorithm on this data from this start, or behind this state; or a subclass gives ``_begin``."""
-        raise NotImplementedError
-
     def _begin(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
     ) -> Iterator[Progress]:
-        """The iterations from the start that ``init`` names, or behind a state."""
-        if state is not None:
-            return self._iterations(source, state["components"], seen, state)
-        nonnegative = not self._allow_negative
-        # the start is not kept here: it is as large as the components
-        return self._iterations(
-            source, make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=nonnegative), seen, None
-        )
+        """The algorithm on this data, or behind this state."""
+        raise NotImplementedError
+
+    def _limits(self) -> tuple[int, float]:
+        """Largest number of iterations, and the residual at which the loop stops."""
+        return self.max_iter, self.tol
 
     def _find(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any, state: State | None
@@ -409,10 +394,11 @@ class Iterative(Ended, Factorization):
             unpack(state["rng"], rng)
         kept = {"rng": packed(rng)}  # as it is before the first draw: what a continued fit draws again is the same
         began = perf_counter()
+        max_iter, tol = self._limits()
         result = run(
             self._begin(source, k, seen, rng, state),
-            max_iter=self.max_iter,
-            tol=self.tol,
+            max_iter=max_iter,
+            tol=tol,
             measure=self._residual,
             callbacks=self.callbacks,
             measures=measures,
@@ -426,12 +412,49 @@ class Iterative(Ended, Factorization):
 
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         fitted = super()._fit(X, truth, **how)
-        telling.warn(self.stop_, type(self).__name__, tol=self.tol)
+        telling.warn(self.stop_, type(self).__name__, tol=self._limits()[1])
         return fitted
 
     def _measures(self, truth: Any) -> Callable[[Any], dict[str, float]]:
         """What the history records when a truth is given."""
         return partial(_error_against, truth=truth, theory=RecoveryMeasures(truth) if self._follows_proof else None)
+
+
+class Iterative(Looped):
+    """Base of the estimators that iterate from a start, to a tolerance.
+
+    A subclass names its algorithm in ``_iterations``, from a start that ``init`` names, or in ``_begin``.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Looped._parameter_constraints,
+        "init": [StrOptions(set(INITS)), "array-like", HasMethods("fit")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __sklearn_clone__(self) -> Self:
+        """A clone is not fitted, but a fitted estimator to start from is part of the parameters and stays fitted."""
+        cloned = super().__sklearn_clone__()
+        if hasattr(getattr(self, "init", None), "components_"):
+            cloned.init = deepcopy(self.init)
+        return cloned
+
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
+        """The algorithm on this data from this start, or behind this state."""
+        raise NotImplementedError
+
+    def _begin(
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
+    ) -> Iterator[Progress]:
+        """The iterations from the start that ``init`` names, or behind a state."""
+        if state is not None:
+            return self._iterations(source, state["components"], seen, state)
+        nonnegative = not self._allow_negative
+        # the start is not kept here: it is as large as the components
+        return self._iterations(
+            source, make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=nonnegative), seen, None
+        )
 
     def _default_n_components(self, largest: int) -> int:
         init = getattr(self, "init", None)

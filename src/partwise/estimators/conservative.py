@@ -13,18 +13,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from partwise.algorithms.conservative import Decay, Learner, Rule, conservative
-from partwise.algorithms.loop import run
-from partwise.estimators import telling
-from partwise.estimators.base import Ended, Factorization, generator
-from partwise.linalg.nnls import check_components
-from partwise.metrics import total_correlation_error
+from partwise.algorithms.loop import Progress, State
+from partwise.estimators.base import Looped, generator
+from partwise.outcomes import AVERAGE_ERROR
 from partwise.sources import Inspection, RowSource, blocks, inspect
 from partwise.sources.protocol import Block
 
 ENDLESS = np.iinfo(np.int64).max
 
 
-class ConservativeNMF(Ended, Factorization):
+class ConservativeNMF(Looped):
     """Conservative online learning: one sample at a time, each by the smallest change that recovers it.
 
     V. Elser's algorithm [1]_. An encoder E and a decoder D are changed as little as possible, in the sense of
@@ -108,7 +106,7 @@ class ConservativeNMF(Ended, Factorization):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Factorization._parameter_constraints,
+        **Looped._parameter_constraints,
         "w": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "relaxation": [Interval(Real, 0, 1, closed="right"), "array-like"],
         "cg_steps": [Interval(Integral, 1, None, closed="left")],
@@ -118,8 +116,9 @@ class ConservativeNMF(Ended, Factorization):
         "shuffle": ["boolean"],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "callbacks": [list, tuple],
     }
+
+    _residual: ClassVar[str] = AVERAGE_ERROR
 
     def __init__(
         self,
@@ -149,26 +148,6 @@ class ConservativeNMF(Ended, Factorization):
         self.tol = tol
         self.random_state = random_state
         self.callbacks = callbacks
-
-    def fit(self, X: Any, y: Any = None, *, truth: Any = None) -> ConservativeNMF:
-        """Learn the samples of ``X`` from the beginning, in ``max_passes`` passes.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, path, Dask collection or source
-            Samples as rows; anything that :func:`partwise.open_source` takes.
-        y : ignored
-            There for scikit-learn's interface.
-        truth : array-like of shape (n_true, n_features), optional
-            True components; their total correlation error is then recorded in ``history_``.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._fit(X, truth)
-        return self
 
     def partial_fit(self, X: Any, y: Any = None) -> ConservativeNMF:
         """Learn further samples, each once and in the order in which they come; after ``fit`` it goes on from there.
@@ -215,25 +194,23 @@ class ConservativeNMF(Ended, Factorization):
         self._check_data(inspect(source), squares=False)
         return source.deliver(source.map_rows(self._encoder(source.dtype), width=len(self.components_)))
 
-    def _find(
-        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any, state: Any
-    ) -> npt.NDArray[Any]:
-        measures = None
-        if truth is not None:
-            truth = check_components(truth, source.shape[1], name="truth")
-            measures = partial(_error_against, truth=truth)
-        learner = self._begin(k, source.shape[1], source.dtype, rng)
-        self._learner = learner  # callbacks may look at it
+    def _limits(self) -> tuple[int, float]:
+        return ENDLESS, -1.0  # the passes are counted, and the error of a batch is looked at, by the algorithm
+
+    def _begin(
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
+    ) -> Iterator[Progress]:
+        self._learner = self._new_learner(k, source.shape[1], source.dtype, rng)
         order = rng if self.shuffle else None
-        batches = conservative(source, learner, passes=self.max_passes, tol=self.tol, rng=order)
-        result = run(batches, max_iter=ENDLESS, tol=-1.0, callbacks=self.callbacks, measures=measures)
-        self.n_iter_, self.stop_, self.history_ = result.n_iter, result.stop, result.history
-        telling.warn(self.stop_, type(self).__name__)
-        self.error_ = float(result.history["objective"][-1])
+        return conservative(source, self._learner, passes=self.max_passes, tol=self.tol, rng=order, state=state)
+
+    def _find(self, *given: Any) -> npt.NDArray[Any]:
+        super()._find(*given)
+        self.error_ = float(self.history_["objective"][-1])
         self._publish()  # after Ctrl-C a little more than the last batch
         return self.components_
 
-    def _begin(self, k: int, n_features: int, dtype: Any, rng: np.random.Generator) -> Learner:
+    def _new_learner(self, k: int, n_features: int, dtype: Any, rng: np.random.Generator) -> Learner:
         return Learner.random(k, n_features, dtype, rng, self._rule(), batch_size=int(self.batch_size))
 
     def _rule(self) -> Rule:
@@ -250,7 +227,7 @@ class ConservativeNMF(Ended, Factorization):
         if first:
             # as many components as features at most; samples come one by one
             k = self._check_n_components((source.shape[1] if self.n_components else source.shape[0], source.shape[1]))
-            self._learner = self._begin(k, source.shape[1], source.dtype, generator(self.random_state))
+            self._learner = self._new_learner(k, source.shape[1], source.dtype, generator(self.random_state))
             self.n_iter_, self.n_components_ = 0, k
         return source
 
@@ -277,7 +254,3 @@ class ConservativeNMF(Ended, Factorization):
 
 def _encode_block(block: Block, Et: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.maximum(blocks.dot(block, Et), 0.0)
-
-
-def _error_against(components: Any, truth: Any) -> dict[str, float]:
-    return {"error": total_correlation_error(components, truth)}

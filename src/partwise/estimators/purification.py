@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
-from itertools import islice
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from partwise.algorithms.loop import Ending, Progress, Stages, State
+from partwise.algorithms.loop import Progress, State
 from partwise.algorithms.purification import (
     NORMS,
+    Batched,
     Decoder,
+    Drawn,
+    Fresh,
     balanced,
-    batches_of,
-    polish,
-    purification,
+    purify,
     unit_weights,
 )
 from partwise.algorithms.signal import find_signal
@@ -189,12 +187,25 @@ class Purification(Iterative):
     def _begin(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
     ) -> Iterator[Progress]:
-        H0 = self._start(source, k, seen, rng)
-        H, _ = unit_weights(source, H0, inverse=self.inverse)
-        self.balance_ = np.ones(k)
+        H, self.balance_ = np.empty((0, source.shape[1])), np.ones(k)
+        if state is None or self.balance:
+            H0 = self._start(source, k, seen, rng)
+            H, _ = unit_weights(source, H0, inverse=self.inverse)
         if self.balance:
             H, self.balance_ = balanced(source, H, threshold=self.threshold, inverse=self.inverse)
-        return self._stages(source, H, rng)
+        return purify(
+            source,
+            H,
+            finish=self.finish is not None,
+            threshold=float(self.threshold),
+            step=float(self.step),
+            scale=None if self.scale is None else float(self.scale),
+            inverse=self.inverse,
+            relu=self.relu,
+            fresh=self._fresh(source, rng, state),
+            tol=self.tol,
+            state=state,
+        )
 
     def _start(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Any:
         if isinstance(self.init, str) and self.init == "pure":
@@ -203,41 +214,13 @@ class Purification(Iterative):
                 return near_pure_start(signal, k=k, rng=rng) @ signal.basis
         return make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
 
-    def _stages(self, source: RowSource, H0: Any, rng: np.random.Generator) -> Stages:
-        iterations = Ending(
-            purification(
-                source,
-                H0,
-                threshold=float(self.threshold),
-                step=float(self.step),
-                scale=None if self.scale is None else float(self.scale),
-                inverse=self.inverse,
-                relu=self.relu,
-                fresh=self._fresh(source, rng),
-                tol=self.tol,
-            )
-        )
-        yield from iterations
-        stop, last = iterations.stop, iterations.last
-        assert stop is not None
-        assert last is not None
-        if self.finish is None or stop.cause == "collapsed":
-            return stop
-        finish = Ending(polish(source, last.components, threshold=float(self.threshold)))
-        yield from islice(finish, 1, None)  # the first is where we are
-        assert finish.stop is not None
-        # exact steps make good an iteration that did not settle only if they settle themselves
-        if stop.converged or not finish.stop.converged or finish.stop.value <= self.tol:
-            return replace(finish.stop, before=stop)
-        return replace(finish.stop, kind="stalled", before=stop)
-
-    def _fresh(self, source: RowSource, rng: np.random.Generator) -> Iterator[RowSource] | None:
+    def _fresh(self, source: RowSource, rng: np.random.Generator, state: State | None) -> Fresh | None:
         """The samples of every iteration; None if always the same."""
         if isinstance(source, GeneratedSource):
             if self.batch_size is not None:
                 raise InputError("batch_size: a GeneratedSource has its own number of samples for every iteration")
-            return iter(partial(source.fresh, rng), None)
-        return None if self.batch_size is None else batches_of(source, int(self.batch_size), rng)
+            return Drawn(source, rng, state)
+        return None if self.batch_size is None else Batched(source, int(self.batch_size), rng, state)
 
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         fitted = super()._fit(X, truth, **how)

@@ -199,7 +199,7 @@ def _check_fitted(model: Any) -> None:
 
 
 def _restore_learner(model: Any, state: Mapping[str, Any]) -> None:
-    learner = model._begin(*model.components_.shape, model.components_.dtype, np.random.default_rng(0))
+    learner = model._new_learner(*model.components_.shape, model.components_.dtype, np.random.default_rng(0))
     for name, wanted in learner.state().items():
         if state[name].shape != wanted.shape or state[name].dtype != wanted.dtype:
             raise ValueError(f"the state of its learner does not go with its components ({name})")

@@ -24,7 +24,7 @@ from partwise.algorithms.tsvdnmf import (
     tsvd_thresholds,
     usable,
 )
-from partwise.estimators.base import Iterative
+from partwise.estimators.base import Looped
 from partwise.outcomes import CHANGE, Stop
 from partwise.sources import Inspection, RowSource
 
@@ -40,15 +40,18 @@ def _whole(x: float) -> int:
     return max(1, int(x * (1.0 + 1e-12)))
 
 
-class _Clustered(Iterative):
+class _Clustered(Looped):
     """Methods that find components from clusters of records in a few steps, not from a start."""
 
     _allow_negative: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{name: values for name, values in Iterative._parameter_constraints.items() if name not in ("init", "tol")},
+        **Looped._parameter_constraints,
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
-    tol = 0.0  # nothing is iterated to a tolerance, unless a subclass makes it a parameter
+
+    def _limits(self) -> tuple[int, float]:
+        return self.max_iter, 0.0  # nothing is iterated to a tolerance
 
     def _parts(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Parts:
         raise NotImplementedError
@@ -56,16 +59,16 @@ class _Clustered(Iterative):
     def _begin(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
     ) -> Iterator[Progress]:
-        return self._steps(source, k, seen, rng)
-
-    def _steps(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Stages:
-        parts = self._parts(source, k, seen, rng)
+        parts = self._parts(source, k, seen, rng)  # the same again behind a state
         self._keep(source, parts)
         tell(parts.notes)
+        return self._steps(source, parts, seen, rng, state)
+
+    def _steps(
+        self, source: RowSource, parts: Parts, seen: Inspection, rng: np.random.Generator, state: State | None
+    ) -> Stages:
         yield Progress(parts.components.astype(source.dtype), np.nan)
-        if parts.clusters.settled:
-            return Stop("done")
-        return Stop("max_iter", self.max_iter, cause="lloyd")
+        return Stop("done") if parts.clusters.settled else Stop("max_iter", self.max_iter, cause="lloyd")
 
     def _keep(self, source: RowSource, parts: Parts) -> None:
         self.labels_ = source.deliver(parts.clusters.labels)
@@ -195,7 +198,7 @@ class TSVDNMF(_Clustered):
     _residual: ClassVar[str] = CHANGE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_Clustered._parameter_constraints,
-        "tol": Iterative._parameter_constraints["tol"],
+        "tol": [Interval(Real, 0, None, closed="left")],
         "eps0": [Interval(Real, 0, 1, closed="neither"), None],
         "alpha": [Interval(Real, 0, 1, closed="right")],
         "nu": [Interval(Real, 1, None, closed="left")],
@@ -266,16 +269,22 @@ class TSVDNMF(_Clustered):
         parts.notes[:0] = notes
         return parts if self.literal else parts.nonnegative()
 
-    def _steps(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Stages:
-        steps = Ending(super()._steps(source, k, seen, rng))
-        yield from steps
-        if not self.refine or steps.last is None:
-            return steps.stop
-        start = np.maximum(steps.last.components.astype(np.float64), 0.0)
-        refinement = Ending(refine(source, start, squared_norm=seen.squared_norm, rng=rng, tol=self.tol))
-        for state in islice(refinement, 1, None):  # the first is where we are
+    def _limits(self) -> tuple[int, float]:
+        return self.max_iter, self.tol
+
+    def _steps(
+        self, source: RowSource, parts: Parts, seen: Inspection, rng: np.random.Generator, state: State | None
+    ) -> Stages:
+        if not self.refine:
+            return (yield from super()._steps(source, parts, seen, rng, state))
+        found = parts.components.astype(source.dtype)
+        start = np.maximum(found.astype(np.float64), 0.0)
+        refinement = Ending(refine(source, start, squared_norm=seen.squared_norm, rng=rng, tol=self.tol, state=state))
+        if state is None:
+            yield Progress(found, np.nan, state={"pass": 0})
+        for progress in islice(refinement, 1 if state is None else 0, None):  # the first is where we are
             # not certified: the refinement itself says why it ends
-            yield replace(state, components=state.components.astype(source.dtype), certified=False)
+            yield replace(progress, components=progress.components.astype(source.dtype), certified=False)
         return refinement.stop
 
 
