@@ -1,9 +1,82 @@
-"""The package's own errors and warnings."""
+"""The package's own errors and warnings: what is wrong and where, as values, and one sentence for those who read it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 
-class InputError(ValueError):
+KINDS = {
+    "value": "an argument is not what it must be",
+    "unknown": "a name that is none of those there are",
+    "elsewhere": "an argument that is given in another way",
+    "negative": "entries below zero where none may be",
+    "zero": "entries that are zero where none may be",
+    "not-finite": "entries that are NaN or infinite",
+    "not-real": "something else than real numbers",
+    "out-of-range": "numbers whose squares are too large or too small for their type",
+    "empty": "no numbers, rows or columns, or rows and columns without any",
+    "shape": "a shape that does not go with another one",
+    "features": "features that are not those of the model",
+    "too-many-components": "more components than the data can have",
+    "rank": "fewer dimensions in the data than components",
+    "dependent": "components that depend on each other",
+    "off-path": "a method that had to do something else than its paper says",
+    "missing-file": "no such file or folder",
+    "damaged": "a file that is not what it begins as",
+    "format": "a file of a kind that is not read, or not like that",
+    "duplicate": "a name that occurs twice",
+    "memory": "more than the machine can hold",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something is: in a file, in a line of it, in a row or column of a matrix (both counted from 0).
+
+    Examples
+    --------
+    >>> str(Place(row=3, column=5)), str(Place(file="a.csv", line=7))
+    ('row 3, column 5', 'a.csv, line 7')
+    """
+
+    row: int | None = None
+    column: int | None = None
+    line: int | None = None
+    file: str | None = None
+
+    def __str__(self) -> str:
+        parts = [] if self.file is None else [self.file]
+        named = (("line", self.line), ("row", self.row), ("column", self.column))
+        return ", ".join(parts + [f"{name} {number}" for name, number in named if number is not None])
+
+
+class _Told(Exception):
+    """A message with the facts that it is about.
+
+    Parameters
+    ----------
+    message : str
+        The sentence; "{parameter}" and "{place}" in it stand for these two, which each front end has words of its own
+        for.
+    parameter : str, optional
+        The argument that is to blame.
+    kind : str
+        One of `KINDS`: what is wrong.
+    place : Place
+        Where it is.
+    """
+
+    def __init__(
+        self, message: str = "", *, parameter: str | None = None, kind: str = "value", place: Place | None = None
+    ) -> None:
+        self.parameter, self.kind, self.place, self._message = parameter, kind, place or Place(), message
+        super().__init__(self.worded(parameter or "", str(self.place)))
+
+    def worded(self, parameter: str, place: str) -> str:
+        """The message with these words for the parameter and the place."""
+        return self._message.replace("{parameter}", parameter).replace("{place}", place)
+
+
+class InputError(_Told, ValueError):
     """An argument or the data cannot be used; the message says which, where and what to do."""
 
 
@@ -19,5 +92,5 @@ class DataNotFoundError(FileNotFoundError):
     """A real data set is neither under ``PARTWISE_DATA`` nor at a public source; the message says where to put it."""
 
 
-class DegenerateDataWarning(UserWarning):
+class DegenerateDataWarning(_Told, UserWarning):
     """The data has all-zero rows or columns, or fewer usable dimensions than components."""

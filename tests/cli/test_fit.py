@@ -230,13 +230,15 @@ def test_json_has_warnings_as_sentences(program: Program) -> None:
     told = json.loads(out)
     assert told["converged"] is False
     assert told["warnings"][0].startswith("The data has 1 all-zero row(s): 5;")
-    assert told["warnings"][1].startswith("HALS stopped at max_iter=2 with a KKT residual")
+    assert told["warnings"][1].startswith("--max-iter 2 ended the fit, with a KKT residual")
     assert all(sentence.endswith(".") for sentence in told["warnings"])
     assert manifest("out")["warnings"] == told["warnings"]
     assert "zero.npy (npy)" in said  # the summary, beside the result
     assert "all-zero" in Path("out/report.html").read_text()
     out, _ = program("fit", "nowhere.npy", "-k", 3, "--json", code=2)
-    assert json.loads(out)["message"] == "nowhere.npy: there is no such file or folder"
+    told = json.loads(out)
+    assert told["message"] == "nowhere.npy: there is no such file or folder"
+    assert told["error"] == {"kind": "missing-file", "parameter": None, "place": {"file": "nowhere.npy"}}
 
 
 @pytest.mark.parametrize(

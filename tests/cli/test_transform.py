@@ -65,8 +65,8 @@ def test_features_in_another_order(fitted: Program) -> None:
 def test_missing_and_extra_features(fitted: Program) -> None:
     write_csv("other.csv", X, [*FEATURES[:-2], "new", "newer"], SAMPLES)
     _, said = fitted("transform", "out", "other.csv", code=2)
-    assert "other.csv: the data has 2 of the model's features missing: 'f10', 'f11' (--fill-missing" in said
-    assert "and 2 features that the model does not know: 'new', 'newer' (--ignore-extra" in said
+    assert "other.csv: the data has 2 of the model's features missing: 'f10', 'f11' and 2 features" in said
+    assert "that the model does not know: 'new', 'newer'; --fill-missing takes missing ones for 0, --ignore" in said
     fitted("transform", "out", "other.csv", "--ignore-extra", "--fill-missing")
     rows = X.copy()
     rows[:, -2:] = 0.0

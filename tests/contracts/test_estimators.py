@@ -638,8 +638,8 @@ def test_start_from_components_or_from_a_fitted_model(method: Method) -> None:
 
 
 BAD_INITS: dict[str, tuple[Any, str]] = {
-    "rows": (H0[:2], r"init has 2 components \(rows\) but n_components=3"),
-    "columns": (H0[:, :4], r"init has 4 features \(columns\) but X has 9"),
+    "rows": (H0[:2], r"init has 2 components \(rows\) but 3 are wanted"),
+    "columns": (H0[:, :4], r"init has 4 features \(columns\) but the data has 9"),
     "vector": (H0[0], "init must have shape"),
     "negative": (
         H0 - 10.0 * (np.arange(3) == 1)[:, None],

@@ -31,11 +31,11 @@ TEXTS = {
     ),
     "columns.csv": (
         "id,a,b,a\nx,1,2,3\n",
-        "columns.csv, line 1: column 3 has the name 'a' of column 1; duplicates='number' tells them apart",
+        "columns.csv, line 1: column 3 has the name 'a' of column 1; 'number' for duplicates tells them apart",
     ),
     "rows.csv": (
         "id,a\nx,1\n\ny,2\nx,3\n",
-        "rows.csv, line 5: row 3 has the name 'x' of row 1; duplicates='number' tells them apart",
+        "rows.csv, line 5: row 3 has the name 'x' of row 1; 'number' for duplicates tells them apart",
     ),
     "names.csv": ("a,b,c,d\n1,2\n3,4\n", "names.csv, line 1: 4 names of columns, but 2 columns of numbers below"),
     "quote.csv": (
@@ -176,10 +176,10 @@ def test_sparse_indices_are_checked(tmp_path: Path, place: str):
 
 def test_several_matrices_must_be_chosen_from(tmp_path: Path):
     scipy.io.savemat(tmp_path / "a.mat", {"A": np.ones((3, 2)), "B": np.ones((2, 2)), "y": np.ones((3, 1))})
-    refused(tmp_path / "a.mat", "2 of its variables are matrices; give variable=, one of: A 3 x 2, B 2 x 2, y 3 x 1")
+    refused(tmp_path / "a.mat", "2 of its variables are matrices; give variable, one of: A 3 x 2, B 2 x 2, y 3 x 1")
     refused(tmp_path / "a.mat", "there is no variable 'C' of numbers", variable="C")
     scipy.io.savemat(tmp_path / "c.mat", {"A": np.ones((3, 2)) * 1j})
-    refused(tmp_path / "c.mat", "give variable=, one of: none")
+    refused(tmp_path / "c.mat", "give variable, one of: none")
 
 
 def test_truncated_and_compressed_files(tmp_path: Path):

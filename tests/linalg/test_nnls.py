@@ -439,8 +439,8 @@ def with_entry(value: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (H[:, :4], "H has 4 features .* but X has 11"),
-        (H.T, "H has 5 features .* but X has 11"),
+        (H[:, :4], "H has 4 features .* but the data has 11"),
+        (H.T, "H has 5 features .* but the data has 11"),
         (H[0], r"H must have shape .* got \(11,\)"),
         (np.empty((0, 11)), r"H must have shape .* at least one row; got \(0, 11\)"),
         (with_entry(np.nan), "H contains 1 NaN or infinity .* row 2, column 3"),

@@ -162,7 +162,7 @@ def test_what_is_refused() -> None:
         start("unknown", X, 4)
     with pytest.raises(InputError, match="init has 4 components"):
         start(given, X, 3)
-    with pytest.raises(InputError, match=r"init has 14 features \(columns\) but X has 13"):
+    with pytest.raises(InputError, match=r"init has 14 features \(columns\) but the data has 13"):
         start(given, X[:, :13], 4)
     with pytest.raises(InputError, match=r"init has 56 negative value\(s\), the first in row 0, column 0"):
         start(-given, X, 4)

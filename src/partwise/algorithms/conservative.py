@@ -67,7 +67,9 @@ class Decay:
         if not 1 <= len(numbers) <= 3 or not all(part > 0.0 for part in numbers) or numbers[0] > largest:
             limit = "" if largest == np.inf else f", the first at most {largest:g}"
             raise InputError(
-                f"{name} must be a positive number, or (first, after) or (first, after, power){limit}; got {value!r}"
+                f"{{parameter}} must be a positive number, or (first, after) or (first, after, power){limit}; got "
+                f"{value!r}",
+                parameter=name,
             )
         return cls(*numbers)
 

@@ -101,7 +101,11 @@ class Cooccurrence:
         total, dropped, n_words, sums, documents, selves = source.reduce(partial(_count_block, counting=counting))
         if not total > 0.0:
             least = "two words" if unbiased else "one word"
-            raise InputError(f"X has no document of at least {least}: topics are in what occurs together")
+            raise InputError(
+                f"{{parameter}} has no document of at least {least}: topics are in what occurs together",
+                parameter="X",
+                kind="empty",
+            )
         n_words = n_words if unbiased else np.inf
         p = np.maximum(sums - selves, 0.0) / total
         return cls(source, counting, p, documents, dropped, n_words, total, selves)

@@ -269,7 +269,7 @@ def basis_vectors(
 def tell(notes: list[str]) -> None:
     """One warning with everything that was done off the paper's path."""
     if notes:
-        warnings.warn("; ".join(notes), DegenerateDataWarning, stacklevel=2)
+        warnings.warn(DegenerateDataWarning("; ".join(notes), kind="off-path"), stacklevel=2)
 
 
 def _too_few(k: int, empty: Array) -> list[str]:

@@ -10,6 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from partwise.cli.wording import facts, worded
+
 INTERRUPTED = 130  # what Typer makes of Ctrl-C, as shells do
 # what would move the cursor or change colours, if a name held it
 CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "?")
@@ -41,7 +43,7 @@ def told(code: int = 1) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise Failure(str(error), code) from error
+        raise Failure(worded(error), code) from error
     except MissingDependencyError as error:
         raise Failure(str(error)) from error
     except OSError as error:
@@ -80,16 +82,16 @@ class Voice:
             with told(2):
                 yield
         except Failure as failure:
-            self.failed(failure.message, failure.code)
+            self.failed(failure.message, failure.code, **facts(failure.__cause__))
             raise
         except KeyboardInterrupt:
             self.failed("interrupted", INTERRUPTED)
             raise
 
-    def failed(self, message: str, code: int) -> None:
+    def failed(self, message: str, code: int, **about: Any) -> None:
         """The JSON object of a failure."""
         status = "interrupted" if code == INTERRUPTED else "failed"
-        self.result({"status": status, "message": message, "exit_code": code})
+        self.result({"status": status, "message": message, "exit_code": code, **about})
 
     @staticmethod
     def _print(console: Console, text: str, **how: Any) -> None:

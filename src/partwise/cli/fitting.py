@@ -175,4 +175,8 @@ def align_start(model: Any, job: Job, known: list[str] | None, names: list[str] 
 
 def _sentences(seen: list[warnings.WarningMessage]) -> list[str]:
     ours = [one for one in seen if not issubclass(one.category, (DeprecationWarning, FutureWarning))]
-    return list(dict.fromkeys(sentence(str(one.message)) for one in ours))
+    return list(dict.fromkeys(sentence(_warning(one)) for one in ours))
+
+
+def _warning(told: warnings.WarningMessage) -> Warning:
+    return told.message if isinstance(told.message, Warning) else told.category(told.message)

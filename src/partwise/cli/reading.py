@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from partwise.cli.console import Failure, as_text, told
-from partwise.cli.wording import flagged
+from partwise.cli.console import as_text, told
 
 if TYPE_CHECKING:
     from partwise.io import Table
@@ -96,12 +95,9 @@ class Reading:
             options["delimiter"] = DELIMITERS.get(self.delimiter, self.delimiter)
         if self.in_memory is not None:
             options["in_memory"] = self.in_memory * MIB
-        try:
-            with told(2):
-                table = read(path, **options)
-                return replace(table, **self._names(table))
-        except Failure as failure:
-            raise Failure(flagged(failure.message), failure.code) from failure.__cause__
+        with told(2):
+            table = read(path, **options)
+            return replace(table, **self._names(table))
 
     def _names(self, table: Table) -> dict[str, Any]:
         from partwise.io.matrix_market import read_names

@@ -228,7 +228,7 @@ class Session:
                 with self.timings.of("fit"), told_of(self.job.data, table):
                     self.fitted = fit(model, source, self.job, self.folder, progress, interrupt, every)
             except Failure as failure:
-                raise Failure(failure.message + _others(failure.message), failure.code) from failure.__cause__
+                raise Failure(failure.message + _others(failure.__cause__), failure.code) from failure.__cause__
             if self.fitted.done_before:
                 manifest["resumed"].append(self.fitted.done_before)
             # in the manifest with the model itself: what is told of a fit is told of the model that is there
@@ -295,11 +295,11 @@ def _wait(progress: Any) -> None:
         progress.update(task, note=WAITS)
 
 
-def _others(message: str) -> str:
+def _others(error: BaseException | None) -> str:
     """Which methods take what this one refuses."""
     from partwise.estimators.catalog import METHODS
 
-    if "Negative values" not in message:
+    if getattr(error, "kind", "") != "negative":
         return ""
     signed = [method.name for method in METHODS.values() if method.kind._allow_negative]
     return f". These methods take negative data: {', '.join(signed)}"

@@ -1,35 +1,87 @@
-"""The library's messages in the program's words: flags instead of parameters, names beside numbers."""
+"""The library's facts in the program's words: flags instead of parameters, names beside numbers."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-from partwise.cli.console import Failure, told
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from partwise.exceptions import DegenerateDataWarning, InputError, Place
     from partwise.io import Table
+    from partwise.outcomes import Stop
 
-OPTION = re.compile(r"\b(variable|delimiter|header|row_names|encoding|vocabulary|duplicates|min_count|format)=")
-PLACE = re.compile(r"row (\d+), column (\d+)")
+FLAGS = {"X": "the data", "n_components": "-k", "random_state": "--seed", "init": "--init"}
+HINTS = {  # by what is wrong, and with which argument
+    ("features", "names"): "; --fill-missing takes missing ones for 0, --ignore-extra drops unknown ones",
+    ("value", "init"): " A file of components can be given too, and there is none of that name.",
+}
 
 
-def sentence(text: str) -> str:
+def worded(error: InputError | DegenerateDataWarning, table: Table | None = None) -> str:
+    """What is wrong, with flags where the library names parameters, and names of rows and columns of the table."""
+    name = error.parameter or ""
+    flag = _flag(name)
+    if error.kind == "elsewhere":
+        return f"{name}: give it as {flag}" if flag else f"{name} is for Python programs only"
+    place = _named(error.place, table if name == "X" else None)
+    if error.kind == "negative" and name == "X":
+        return f"it has negative values, the first in {place}; this method needs data >= 0, and clips nothing by itself"
+    # an option keeps its name: it is said to be one
+    text = error.worded(name if error.kind == "value" or flag is None else flag, place)
+    return text + HINTS.get((error.kind, name), "")
+
+
+def _flag(parameter: str) -> str | None:
+    """What the program calls a parameter; options of reading are called as they are."""
+    from partwise.cli.reading import Reading
+
+    reading = {one.name for one in fields(Reading)}
+    return f"--{parameter.replace('_', '-')}" if parameter in reading else FLAGS.get(parameter)
+
+
+def sentence(warning: Warning) -> str:
     """A warning as a sentence."""
-    text = " ".join(_renamed(text).split())
+    from partwise.exceptions import DegenerateDataWarning
+
+    stop: Stop | None = getattr(warning, "stop", None)
+    if stop is not None:
+        text = ended(stop)
+    else:
+        text = worded(warning) if isinstance(warning, DegenerateDataWarning) else str(warning)
+    text = " ".join(text.split())
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
-def flagged(text: str) -> str:
-    """A reader's error with flags where it names parameters."""
-    return OPTION.sub(lambda name: f"--{name[1].replace('_', '-')} ", text).replace(" ,", ",")
+def ended(stop: Stop) -> str:
+    """Why a fit ended, where it did not end by itself."""
+    from partwise.estimators.telling import RESIDUALS, advice, reason
+
+    if stop.kind == "interrupted":
+        return f"{reason(stop)}; the best parts so far are kept"
+    if stop.kind == "max_iter" and not stop.cause:
+        residual = f"{RESIDUALS.get(stop.measure, 'residual')} {stop.value:.3g}"
+        above = "" if stop.value <= stop.tolerance else f" above --tol {stop.tolerance:g}"
+        return f"--max-iter {stop.n_iter} ended the fit, with a {residual}{above}: raise one of them"
+    hint = advice(stop)
+    return reason(stop) + (f"; {hint}" if hint else "")
+
+
+def facts(error: BaseException | None) -> dict[str, Any]:
+    """What is wrong, for programs; nothing for errors of other kinds."""
+    from partwise.exceptions import InputError
+
+    if not isinstance(error, InputError):
+        return {}
+    place = {name: value for name, value in asdict(error.place).items() if value is not None}
+    return {"error": {"kind": error.kind, "parameter": error.parameter, "place": place}}
 
 
 @contextmanager
 def told_of(data: str, table: Table) -> Iterator[None]:
     """The library's errors as failures, those about the data with its file and names."""
+    from partwise.cli.console import Failure, told
     from partwise.exceptions import InputError
 
     try:
@@ -37,26 +89,16 @@ def told_of(data: str, table: Table) -> Iterator[None]:
             yield
     except Failure as failure:
         if isinstance(failure.__cause__, InputError):
-            raise Failure(_explained(failure.message, data, table), 2) from failure.__cause__
+            raise Failure(f"{data}: {worded(failure.__cause__, table)}", 2) from failure.__cause__
         raise
 
 
-def _explained(text: str, data: str, table: Table) -> str:
-    """An error in the data, with names of rows and columns where it has them."""
-
-    def named(place: re.Match[str]) -> str:
-        row, column = int(place[1]), int(place[2])
-        names = [
-            f"row {row}" + (f" ({table.sample_names[row]!r})" if table.sample_names else ""),
-            f"column {column}" + (f" ({table.feature_names[column]!r})" if table.feature_names else ""),
-        ]
-        return f"{', '.join(names)} (counted from 0)"
-
-    return f"{data}: {PLACE.sub(named, _renamed(text))}"
-
-
-def _renamed(text: str) -> str:
-    text = re.sub(r"\bdata passed to X\b", "the data", text)
-    text = re.sub(r"\bX\b(?!\s*[@>=|)])", "the data", text)
-    text = text.replace("X >= 0", "data >= 0").replace("X > 0", "data > 0")
-    return re.sub(r"\bn_components=(\d+)", r"-k \1", text)
+def _named(place: Place, table: Table | None) -> str:
+    """A place, with the names of its row and column where the table has them."""
+    if table is None or (place.row is None and place.column is None):
+        return str(place)
+    parts = []
+    for what, number, names in (("row", place.row, table.sample_names), ("column", place.column, table.feature_names)):
+        if number is not None:
+            parts.append(f"{what} {number}" + (f" ({names[number]!r})" if names else ""))
+    return f"{', '.join(parts)} (counted from 0)"

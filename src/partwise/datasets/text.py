@@ -15,7 +15,7 @@ from scipy.sparse import coo_array, csr_array
 from partwise.datasets.checks import check_choice, check_integer
 from partwise.datasets.loaders.base import Dataset
 from partwise.datasets.loaders.text import count_words, weigh
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, Place
 
 __all__ = ["read_texts"]
 
@@ -104,7 +104,11 @@ def _strings(source: Iterable[str]) -> list[str]:
 def _text_files(folder: Path) -> list[Path]:
     files = sorted(path.relative_to(folder) for path in folder.rglob("*.txt") if path.is_file())
     if not files:
-        raise InputError(f"{folder} has no .txt file: give the folder that holds the documents")
+        raise InputError(
+            "{place} has no .txt file: give the folder that holds the documents",
+            kind="empty",
+            place=Place(file=str(folder)),
+        )
     return files
 
 
@@ -118,7 +122,12 @@ def _decoded(path: Path, encoding: str) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}, line {line}: not {encoding} ({error.reason}); say which encoding it is") from error
+        raise InputError(
+            f"{{place}}: not {encoding} ({error.reason}); say which {{parameter}} it is",
+            parameter="encoding",
+            kind="format",
+            place=Place(file=str(path), line=line),
+        ) from error
 
 
 def _read_counts(path: Path, vocabulary: Any, min_count: int, weighting: str, transpose: bool) -> Dataset:

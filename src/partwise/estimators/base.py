@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from partwise.algorithms.loop import Progress, State, run
 from partwise.algorithms.randomness import packed, unpack
 from partwise.estimators import telling
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, Place
 from partwise.io.opening import open_source
 from partwise.io.preparation import KINDS, Preparation, prepare
 from partwise.linalg.nnls import Gram, check_components, decode_block
@@ -75,7 +75,11 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         SPA(n_components=3).set_preparation('unit')
         """
         if kind not in KINDS:
-            raise InputError(f"kind must be one of {', '.join(KINDS)}, got {str(kind)[:60]!r}")
+            raise InputError(
+                f"{{parameter}} must be one of {', '.join(KINDS)}, got {str(kind)[:60]!r}",
+                parameter="kind",
+                kind="unknown",
+            )
         self.preparation = kind
         return self
 
@@ -152,7 +156,11 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         W = X if hasattr(X, "__matmul__") and hasattr(X, "shape") and not hasattr(X, "columns") else np.asarray(X)
         if len(W.shape) != 2 or W.shape[1] != len(self.components_):
-            raise InputError(f"X must have shape (n_samples, {len(self.components_)}), got {tuple(W.shape)}")
+            raise InputError(
+                f"{{parameter}} must have shape (n_samples, {len(self.components_)}), got {tuple(W.shape)}",
+                parameter="X",
+                kind="shape",
+            )
         return W @ self.components_
 
     @property
@@ -256,12 +264,14 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if brings_own_rows(X):
             source = open_source(X)
             if min(source.shape) == 0:
-                raise InputError(f"X is empty: shape {source.shape}")
+                raise InputError(f"{{parameter}} is empty: shape {source.shape}", parameter="X", kind="empty")
             self._check_features(source.shape[1], source.feature_names, reset=reset)
             return source
         if np.ma.is_masked(X):
             raise InputError(
-                "X is a masked array with masked entries; missing values are not supported, fill them first"
+                "{parameter} is a masked array with masked entries; missing values are not supported, fill them first",
+                parameter="X",
+                kind="not-finite",
             )
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
@@ -278,21 +288,32 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             return
         name = type(self).__name__
         if count != self.n_features_in_:
-            raise InputError(f"X has {count} features, but {name} is expecting {self.n_features_in_} features as input")
+            raise InputError(
+                f"{{parameter}} has {count} features, but {name} is expecting {self.n_features_in_} features as input",
+                parameter="X",
+                kind="features",
+            )
         fitted = self.__dict__.get("feature_names_in_")
         if names is not None and fitted is not None:
             other = [i for i in range(count) if names[i] != fitted[i]]
             if other:
                 i = other[0]
-                raise InputError(f"X names column {i} {names[i]!r}, but {name} was fitted with {fitted[i]!r} there")
+                raise InputError(
+                    f"{{parameter}} names column {i} {names[i]!r}, but {name} was fitted with {fitted[i]!r} there",
+                    parameter="X",
+                    kind="features",
+                    place=Place(column=i),
+                )
 
     def _check_n_components(self, shape: tuple[int, int]) -> int:
         largest = min(shape)
         k = self._default_n_components(largest) if self.n_components is None else int(self.n_components)
         if k > largest:
             raise InputError(
-                f"n_components={k} must lie in 1..{largest}, the smaller of n_samples={shape[0]} and "
-                f"n_features={shape[1]}"
+                f"{{parameter}}={k} must lie in 1..{largest}, the smaller of n_samples={shape[0]} and "
+                f"n_features={shape[1]}",
+                parameter="n_components",
+                kind="too-many-components",
             )
         return k
 

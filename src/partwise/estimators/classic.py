@@ -367,8 +367,10 @@ class MU(_Penalised):
         zeros = seen.shape[0] * seen.shape[1] - seen.nonzero
         if self._beta <= 0.0 and zeros:
             raise InputError(
-                f"beta_loss={self.beta_loss!r} needs X > 0 everywhere, but X holds {zeros} zero(s): the "
-                "divergence is infinite; use beta_loss > 0 or add a small constant to X"
+                f"beta_loss={self.beta_loss!r} needs {{parameter}} > 0 everywhere, but {{parameter}} holds {zeros} "
+                "zero(s): the divergence is infinite; use beta_loss > 0 or add a small constant to {parameter}",
+                parameter="X",
+                kind="zero",
             )
 
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from sklearn.utils._param_validation import StrOptions, make_constraint
+
 from partwise.estimators.catalog import Method
 from partwise.exceptions import InputError
 
-# given in other ways: -k, --seed; and not at all
-ELSEWHERE = {"n_components": "-k", "random_state": "--seed", "feature_names": "--feature-names", "callbacks": None}
+ELSEWHERE = ("n_components", "random_state", "feature_names", "callbacks")  # parameters that are no options
 LARGEST = 2**63 - 1
 WORDS = {"true": True, "false": False, "none": None, "null": None}
+SAID = {"_Booleans": "true or false", "_ArrayLikes": "a list such as [1, 0.5]", "HasMethods": "a fitted estimator"}
 ENTRY = re.compile(r"(\w[\w, ]*) : (.+)")
 
 
@@ -97,49 +99,48 @@ def build(method: Method, n_components: int | None, given: Mapping[str, Any], se
     known = options(method)
     for name in given:
         if name in ELSEWHERE:
-            instead = ELSEWHERE[name]
-            raise InputError(f"{name}: give it as {instead}" if instead else f"{name} is for Python programs only")
+            raise InputError("{parameter} is not given as an option", parameter=name, kind="elsewhere")
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.7)
             hint = f"did you mean {near[0]}? " if near else ""
-            raise InputError(f"{method.name} has no option {name!r}; {hint}its options are {', '.join(known)}")
+            raise InputError(
+                f"{method.name} has no option {name!r}; {hint}its options are {', '.join(known)}",
+                parameter=name,
+                kind="unknown",
+            )
         _check_kind(method, name, given[name])
     model = method.kind(n_components, **given)
     if seed is not None and "random_state" in model.get_params(deep=False):
         model.set_params(random_state=seed)
-    try:
-        model._validate_params()
-    except ValueError as error:
-        raise InputError(_told(method, str(error))) from error
+    for name, value in model.get_params(deep=False).items():
+        _check_value(method, name, value)
     return model
 
 
 def _check_kind(method: Method, name: str, value: Any) -> None:
     """What scikit-learn takes for a number, and the methods do not."""
     if isinstance(value, bool) and "boolean" not in method.kind._parameter_constraints[name]:
-        raise InputError(f"option {name} of {method.name} must not be true or false")
+        raise InputError(f"option {{parameter}} of {method.name} must not be true or false", parameter=name)
     if isinstance(value, int) and abs(value) > LARGEST:
-        raise InputError(f"option {name} of {method.name} is too large: at most {LARGEST}")
+        raise InputError(f"option {{parameter}} of {method.name} is too large: at most {LARGEST}", parameter=name)
 
 
-def _told(method: Method, message: str) -> str:
-    """scikit-learn's message about a parameter, with the names of the program."""
-    found = re.match(r"The '(\w+)' parameter of \w+ (must .*)", message, re.DOTALL)
-    if not found:
-        return message
-    name, rest = found.groups()
-    named = ELSEWHERE.get(name) or f"option {name} of {method.name}"
-    rest = re.sub(r"\{(.*?)\}", lambda words: ", ".join(sorted(words[1].split(", "))), rest)
-    for theirs, ours in (
-        ("an array-like or an object implementing 'fit'", "a file of components"),
-        ("an array-like", "a list such as [1, 0.5]"),
-        ("an instance of 'bool' or an instance of 'numpy.bool_'", "true or false"),
-        ("a str among", "one of"),
-        (" Got ", " It is "),
-        (" instead.", "."),
-    ):
-        rest = rest.replace(theirs, ours)
-    return f"{named} {rest}"
+def _check_value(method: Method, name: str, value: Any) -> None:
+    """What scikit-learn's validation does in `fit`, parameter by parameter, in words of our own."""
+    allowed = [make_constraint(one) for one in method.kind._parameter_constraints[name]]
+    if any(one.is_satisfied_by(value) for one in allowed):
+        return
+    words = list(dict.fromkeys(_worded(one) for one in allowed if not one.hidden))
+    either = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+    told = f"option {{parameter}} of {method.name} must be {either}. It is {value!r}."
+    raise InputError(told, parameter=name)
+
+
+def _worded(allowed: Any) -> str:
+    """What a constraint asks for."""
+    if isinstance(allowed, StrOptions):
+        return f"one of {', '.join(map(repr, sorted(allowed.options)))}"
+    return SAID.get(type(allowed).__name__, str(allowed))
 
 
 def _documented(text: str) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -67,9 +67,11 @@ class Separable(Factorization):
         if len(self.anchors_) < k and seen.largest > 0.0:  # that all is zero has been told
             count = len(self.anchors_)
             warnings.warn(
-                f"{type(self).__name__} found only {count} of {k} anchors, which leave nothing to pick: the data has "
-                f"rank {count}, numerically or within the tolerance; there are {count} components",
-                DegenerateDataWarning,
+                DegenerateDataWarning(
+                    f"{type(self).__name__} found only {count} of {k} anchors, which leave nothing to pick: the data "
+                    f"has rank {count}, numerically or within the tolerance; there are {count} components",
+                    kind="rank",
+                ),
                 stacklevel=5,
             )
         self.separability_ = separability(view(source, self.axis, self._scale(source)), self.anchors_, picks.margins)

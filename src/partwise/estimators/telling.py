@@ -78,6 +78,11 @@ def reason(stop: Stop) -> str:
     return told if stop.before is None else f"{reason(stop.before)}; then {told}"
 
 
+def advice(stop: Stop) -> str:
+    """What to do about it; empty where there is nothing to say."""
+    return _by_cause(ADVICE, stop, "")
+
+
 def warn(stop: Stop, name: str, *, tol: float = 0.0, stacklevel: int = 3) -> None:
     """Warn if a fit did not end by itself or on demand; the warning carries the stop.
 
@@ -92,22 +97,22 @@ def warn(stop: Stop, name: str, *, tol: float = 0.0, stacklevel: int = 3) -> Non
     stacklevel : int, default=3
         As for ``warnings.warn``.
     """
-    category: type[Warning] = ConvergenceWarning
-    advice = _by_cause(ADVICE, stop, "")
+    told: Any
+    hint = advice(stop)
     if stop.kind == "interrupted":
-        category, text = RuntimeWarning, f"{reason(stop)}; the best components so far are kept"
+        told = RuntimeWarning(f"{reason(stop)}; the best components so far are kept")
     elif stop.kind == "max_iter" and not stop.cause:
         if tol <= 0.0:
             return
         above = "" if stop.value <= tol else f" > tol={tol:g}"
         text = f"{name} stopped at max_iter={stop.n_iter} with a {RESIDUALS.get(stop.measure, 'residual')} of "
-        text += f"{stop.value:.3g}{above}; raise max_iter or tol"
-    elif stop.kind in ("degenerate", "diverged") or advice:
-        category = DegenerateDataWarning if stop.cause in ("dependent", "collapsed") else ConvergenceWarning
-        text = f"{name}: {reason(stop)}" + (f"; {advice}" if advice else "")
+        told = ConvergenceWarning(f"{text}{stop.value:.3g}{above}; raise max_iter or tol")
+    elif stop.kind in ("degenerate", "diverged") or hint:
+        text = f"{name}: {reason(stop)}" + (f"; {hint}" if hint else "")
+        depend = stop.cause in ("dependent", "collapsed")
+        told = DegenerateDataWarning(text, kind="dependent") if depend else ConvergenceWarning(text)
     else:
         return
-    told: Any = category(text)
     told.stop = stop
     warnings.warn(told, stacklevel=stacklevel + 1)
 

@@ -199,7 +199,9 @@ class AnchorTopics(Factorization):
     ) -> npt.NDArray[Any]:
         if self.feature_names is not None and len(self.feature_names) != source.shape[1]:
             raise InputError(
-                f"feature_names has {len(self.feature_names)} names for the {source.shape[1]} columns of X"
+                f"{{parameter}} has {len(self.feature_names)} names for the {source.shape[1]} columns of the data",
+                parameter="feature_names",
+                kind="shape",
             )
         Q = Cooccurrence.of(source, weighting=self.weighting, unbiased=self.unbiased)
         kept = source.shape[0] - Q.n_dropped
@@ -221,14 +223,17 @@ class AnchorTopics(Factorization):
     def _anchors(rows: RowSource, k: int, candidates: npt.NDArray[np.bool_], least: int) -> npt.NDArray[np.int64]:
         if candidates.sum() < k:
             raise InputError(
-                f"only {candidates.sum()} words occur in at least min_documents={least} documents, too few for "
-                f"n_components={k}: lower one of the two"
+                f"only {candidates.sum()} words occur in at least min_documents={least} documents, too few for {k} "
+                "topics: lower one of the two",
+                parameter="min_documents",
+                kind="too-many-components",
             )
         anchors = find_anchors(rows, k, candidates)
         if len(anchors) < k:
             warnings.warn(
-                f"only {len(anchors)} of {k} anchors could be told apart; there are so many topics",
-                DegenerateDataWarning,
+                DegenerateDataWarning(
+                    f"only {len(anchors)} of {k} anchors could be told apart; there are so many topics", kind="rank"
+                ),
                 stacklevel=6,
             )
         return anchors

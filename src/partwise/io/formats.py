@@ -8,7 +8,7 @@ from pathlib import Path
 
 from partwise.exceptions import InputError
 from partwise.io.delimited import read_delimited
-from partwise.io.guard import fail
+from partwise.io.guard import fail, of_file
 from partwise.io.h5ad import is_hdf5, read_h5ad
 from partwise.io.images import image_files, is_idx, read_idx_images, read_image_folder
 from partwise.io.matlab import is_matlab, read_matlab
@@ -57,7 +57,7 @@ def read_parts(path: Path) -> Table:
     try:
         source = FolderSource(path)
     except InputError as error:
-        raise fail(path, str(error)) from error
+        raise of_file(path, error) from error
     return Table(source, source.feature_names, origin=str(path), format="parts")
 
 

@@ -10,16 +10,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from partwise.exceptions import MissingDependencyError, ReaderError
+from partwise.exceptions import InputError, MissingDependencyError, Place, ReaderError
 
 LARGEST_RATIO = 1032  # deflate cannot shrink more than this
 MOST_EMPTY = 10_000_000  # rows or columns that a small file may declare: most of them are then empty
 GZIP = b"\x1f\x8b"
 
 
-def fail(path: Path | str, text: str, line: int | None = None) -> ReaderError:
-    """The error, for the caller to raise: file, line where there is one, what is wrong."""
-    return ReaderError(f"{path}: {text}" if line is None else f"{path}, line {line}: {text}")
+def fail(
+    path: Path | str, text: str, line: int | None = None, *, kind: str = "damaged", parameter: str | None = None
+) -> ReaderError:
+    """The error, for the caller to raise: file, line where there is one, what is wrong and which argument mends it."""
+    place = Place(line=line, file=str(path))
+    return ReaderError(f"{{place}}: {text}", parameter=parameter, kind=kind, place=place)
+
+
+def of_file(path: Path, error: InputError) -> ReaderError:
+    """The error of a function that was given a file's content, or a folder; with the file, if it does not have it."""
+    if error.place.file is None:
+        return fail(path, str(error), kind=error.kind, parameter=error.parameter)
+    return ReaderError(str(error), parameter=error.parameter, kind=error.kind, place=error.place)
 
 
 @contextmanager
@@ -73,7 +83,7 @@ def check_memory(path: Path, need: float) -> None:
     """Refuse what does not fit into the memory of this machine."""
     there = physical_memory()
     if need > there:
-        raise fail(path, f"needs {size_text(need)} of memory, and this machine has {size_text(there)}")
+        raise fail(path, f"needs {size_text(need)} of memory, and this machine has {size_text(there)}", kind="memory")
 
 
 def physical_memory() -> float:

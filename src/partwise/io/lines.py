@@ -33,9 +33,15 @@ def chunks(path: Path, file: BinaryIO, encoding: str = "utf-8") -> Iterator[Chun
             lines = data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n").split("\n")
         except UnicodeDecodeError as error:
             line = number + data.count(b"\n", 0, error.start)
-            raise fail(path, f"byte {data[error.start]:#04x} is not {encoding}; give its encoding", line) from error
+            raise fail(
+                path,
+                f"byte {data[error.start]:#04x} is not {encoding}; give its {{parameter}}",
+                line,
+                kind="format",
+                parameter="encoding",
+            ) from error
         except LookupError as error:
-            raise fail(path, f"there is no encoding {encoding!r}") from error
+            raise fail(path, f"there is no {{parameter}} {encoding!r}", kind="unknown", parameter="encoding") from error
         zero = next((i for i, line in enumerate(lines) if "\0" in line), None)
         if zero is not None:
             raise fail(path, "there is a zero byte: this is no text", number + zero)
@@ -46,7 +52,7 @@ def chunks(path: Path, file: BinaryIO, encoding: str = "utf-8") -> Iterator[Chun
 def _check_beginning(path: Path, data: bytes) -> None:
     for mark, name in BOMS.items():
         if data.startswith(mark):
-            raise fail(path, f"the text is {name}; save it as UTF-8", 1)
+            raise fail(path, f"the text is {name}; save it as UTF-8", 1, kind="format")
 
 
 def _whole_lines(path: Path, file: BinaryIO) -> Iterator[bytes]:

@@ -47,17 +47,17 @@ def match_features(
     extra = sorted(set(places) - set(wanted), key=lambda name: places[name])
     if len(missing) == len(wanted):
         raise InputError(
-            f"none of the model's {len(wanted)} features is there: it has {_some(wanted)}, and the data {_some(names)}"
+            f"none of the model's {len(wanted)} features is there: it has {_some(wanted)}, and the data {_some(names)}",
+            parameter="names",
+            kind="features",
         )
     flaws = []
     if missing and not fill_missing:
-        flaws.append(
-            f"{len(missing)} of the model's features missing: {_some(missing)} (--fill-missing takes them for 0)"
-        )
+        flaws.append(f"{len(missing)} of the model's features missing: {_some(missing)}")
     if extra and not ignore_extra:
-        flaws.append(f"{len(extra)} features that the model does not know: {_some(extra)} (--ignore-extra drops them)")
+        flaws.append(f"{len(extra)} features that the model does not know: {_some(extra)}")
     if flaws:
-        raise InputError(f"the data has {' and '.join(flaws)}")
+        raise InputError(f"the data has {' and '.join(flaws)}", parameter="names", kind="features")
     if len(names) != len(wanted) or (columns != np.arange(len(wanted))).any():
         source = source.derive(partial(blocks.take_columns, columns=columns), n_features=len(wanted))
     return source.named(feature_names=list(wanted))

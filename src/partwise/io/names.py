@@ -42,8 +42,10 @@ def unique_names(
                 raise fail(
                     path,
                     f"{what} {i + 1} has the name {name[:60]!r} of {what} {first[name] + 1}; "
-                    "duplicates='number' tells them apart",
+                    "'number' for {parameter} tells them apart",
                     line(i),
+                    kind="duplicate",
+                    parameter="duplicates",
                 )
             first[name] = i
     return _numbered(names)

@@ -89,11 +89,11 @@ def read_npz(path: Path, *, variable: str | None = None) -> Table:
 def as_matrix(path: Path, X: Array) -> tuple[Array, tuple[int, int] | None]:
     """The array if it is a matrix of real numbers; three dimensions are images."""
     if X.dtype.kind not in "fiub":
-        raise fail(path, f"holds {X.dtype}, not real numbers")
+        raise fail(path, f"holds {X.dtype}, not real numbers", kind="not-real")
     if X.ndim == 3:
         return X.reshape(len(X), -1), (X.shape[1], X.shape[2])
     if X.ndim != 2:
-        raise fail(path, f"must have two dimensions (samples, features), and has shape {X.shape}")
+        raise fail(path, f"must have two dimensions (samples, features), and has shape {X.shape}", kind="shape")
     return X, None
 
 
@@ -102,13 +102,23 @@ def choose(path: Path, shapes: dict[str, tuple[int, ...]], variable: str | None)
     listed = ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in list(shapes.items())[:20])
     if variable is not None:
         if variable not in shapes:
-            raise fail(path, f"there is no variable {variable!r} of numbers; there are: {listed or 'none'}")
+            raise fail(
+                path,
+                f"there is no {{parameter}} {variable!r} of numbers; there are: {listed or 'none'}",
+                kind="unknown",
+                parameter="variable",
+            )
         return variable
     matrices = [name for name, shape in shapes.items() if len(shape) in (2, 3) and min(shape) > 1]
     if len(matrices) != 1:
         if len(shapes) == 1:
             return next(iter(shapes))
-        raise fail(path, f"{len(matrices)} of its variables are matrices; give variable=, one of: {listed or 'none'}")
+        raise fail(
+            path,
+            f"{len(matrices)} of its variables are matrices; give {{parameter}}, one of: {listed or 'none'}",
+            kind="format",
+            parameter="variable",
+        )
     return matrices[0]
 
 

@@ -75,11 +75,15 @@ def read(
     """
     place = Path(path)
     if not place.exists():
-        raise fail(place, "there is no such file or folder")
+        raise fail(place, "there is no such file or folder", kind="missing-file")
     if format is None:
         format = find_format(place)
     elif format not in FORMATS:
-        raise InputError(f"format must be one of {', '.join(sorted(FORMATS))}, got {format!r}")
+        raise InputError(
+            f"{{parameter}} must be one of {', '.join(sorted(FORMATS))}, got {format!r}",
+            parameter="format",
+            kind="unknown",
+        )
     table = _call(place, format, transpose, in_memory, options)
     if verbose:
         print(summarize(table))
@@ -91,9 +95,13 @@ def _call(path: Path, format: str, transpose: bool, in_memory: int, options: dic
     known = set(inspect.signature(reader).parameters) - {"path"}
     unknown = sorted(set(options) - known)
     if unknown:
-        raise InputError(f"{path} is read as {format!r}, which takes no {', '.join(unknown)}")
+        raise fail(path, f"is read as {format!r}, which takes no {{parameter}}", kind="unknown", parameter=unknown[0])
     if options.get("duplicates", "error") not in DUPLICATES:
-        raise InputError(f"duplicates must be one of {', '.join(DUPLICATES)}, got {options['duplicates']!r}")
+        raise InputError(
+            f"{{parameter}} must be one of {', '.join(DUPLICATES)}, got {options['duplicates']!r}",
+            parameter="duplicates",
+            kind="unknown",
+        )
     given = {**options, **{name: value for name, value in (("in_memory", in_memory),) if name in known}}
     if transpose and "transpose" in known:
         return reader(path, transpose=True, **given)
@@ -117,26 +125,26 @@ def find_format(path: Path) -> str:
 def _file_format(path: Path) -> str:
     first = first_bytes(path, LOOKED_AT)
     if not first:
-        raise fail(path, "is empty")
+        raise fail(path, "is empty", kind="empty")
     if is_hdf5(first) and path.suffix == ".mat":
-        raise fail(path, "is a MATLAB 7.3 file (HDF5); save it with -v7")
+        raise fail(path, "is a MATLAB 7.3 file (HDF5); save it with -v7", kind="format")
     found = by_first_bytes(first)
     if found is None:
         _refuse_known(path, first)
         return by_name(path.name).name
     if not found.packed and is_gzip(path):
-        raise fail(path, f"is a compressed {found.name} file; decompress it first")
+        raise fail(path, f"is a compressed {found.name} file; decompress it first", kind="format")
     return found.name
 
 
 def _refuse_known(path: Path, first: bytes) -> None:
     suffixes = path.suffixes
     if (first[:1] == b"\x80" and first[1:2] <= b"\x05") or {".pkl", ".pickle", ".joblib"} & set(suffixes):
-        raise fail(path, "is a pickle, which could run any program: it is refused; save numbers as .npy")
+        raise fail(path, "is a pickle, which could run any program: it is refused; save numbers as .npy", kind="format")
     if first.lstrip()[:1] == b"{" or first[8:9] == b"{":
-        raise fail(path, "is JSON or a saved model (see partwise.load), and no table of numbers")
+        raise fail(path, "is JSON or a saved model (see partwise.load), and no table of numbers", kind="format")
     if path.suffix.lower() in PICTURES:
-        raise fail(path, "is one picture; give the folder of all of them")
+        raise fail(path, "is one picture; give the folder of all of them", kind="format")
     # text in two bytes a letter is named as such by the reader
     if not looks_like_table(first) and first[:2] not in (b"\xff\xfe", b"\xfe\xff"):
-        raise fail(path, "is neither text nor any other format known here")
+        raise fail(path, "is neither text nor any other format known here", kind="format")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from partwise.datasets.text import read_texts
 from partwise.exceptions import InputError
-from partwise.io.guard import check_memory, fail
+from partwise.io.guard import check_memory, of_file
 from partwise.io.table import Table
 
 
@@ -37,7 +37,6 @@ def read_text_folder(path: Path, *, min_count: int = 1, encoding: str = "utf-8")
     try:
         found = read_texts(path, min_count=min_count, encoding=encoding)
     except InputError as error:
-        text = str(error)
-        raise fail(path, text.removeprefix(f"{path}: ").removeprefix(str(path)).lstrip("/")) from error
+        raise of_file(path, error) from error
     notes = ("words of two or more letters; English stop words are left out",)
     return Table(found.X, found.feature_names, found.sample_names, origin=str(path), format="texts", notes=notes)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, Place
 from partwise.kernels.inverse import descend
 from partwise.linalg.nnls import check_components
 from partwise.sources.passes import ordered, single_blas_thread
@@ -150,10 +150,15 @@ def _checked(H: npt.ArrayLike) -> Array:
     matrix = check_components(H, n_features)
     k, m = matrix.shape
     if k > m:
-        raise InputError(f"H has {k} components but only {m} features, so its components are linearly dependent")
+        raise InputError(
+            f"{{parameter}} has {k} components but only {m} features, so its components are linearly dependent",
+            parameter="H",
+            kind="dependent",
+        )
     zero = np.flatnonzero(~matrix.any(axis=1))
     if len(zero):
-        raise InputError(f"{_named(zero)} of H {'is' if len(zero) == 1 else 'are'} zero: there is no left inverse")
+        told = f"{_named(zero)} of {{parameter}} {'is' if len(zero) == 1 else 'are'} zero: there is no left inverse"
+        raise InputError(told, parameter="H", kind="dependent", place=Place(row=int(zero[0])))
     return matrix
 
 
@@ -200,8 +205,11 @@ def _check_independent(R: Array, size: int) -> None:
     weights = np.abs(scipy.linalg.solve_triangular(T[:rank, :rank], T[:rank, rank]))
     involved = np.sort(np.append(order[:rank][weights > 1e-6 * weights.max()], order[rank]))
     raise InputError(
-        f"{_named(involved)} of H are linearly dependent: one is a combination of the other(s), so there is no left "
-        f"inverse (H has rank {rank}); remove one of them"
+        f"{_named(involved)} of {{parameter}} are linearly dependent: one is a combination of the other(s), so there "
+        f"is no left inverse ({{parameter}} has rank {rank}); remove one of them",
+        parameter="H",
+        kind="dependent",
+        place=Place(row=int(involved[-1])),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, Place
 from partwise.kernels.coordinate import descend_lanes
 from partwise.kernels.nnls import EPS, enlarge_supports, finish, solve_supports, verdict
 from partwise.sources import blocks, source_of
@@ -151,8 +151,11 @@ def nnls(H: npt.ArrayLike, X: Any, *, return_certificate: bool = False) -> Array
     bad = np.flatnonzero(~np.isfinite(kkt))
     if len(bad):
         raise InputError(
-            f"X contains NaN or infinity in row {bad[0]}, or its weights leave the range of {source.dtype} "
-            f"({len(bad)} row(s) in all); remove or rescale them first"
+            f"{{parameter}} contains NaN or infinity in {{place}}, or its weights leave the range of {source.dtype} "
+            f"({len(bad)} row(s) in all); remove or rescale them first",
+            parameter="X",
+            kind="not-finite",
+            place=Place(row=int(bad[0])),
         )
     W = np.asarray(W)
     return (W, NNLSCertificate(kkt)) if return_certificate else W
@@ -166,16 +169,29 @@ def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.
             raise TypeError(f"got dtype {given.dtype}")
         matrix = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a matrix of real numbers ({error})") from error
+        raise InputError(
+            f"{{parameter}} must be a matrix of real numbers ({error})", parameter=name, kind="not-real"
+        ) from error
     if matrix.ndim != 2 or matrix.shape[0] < 1:
-        raise InputError(f"{name} must have shape (n_components, n_features), at least one row; got {matrix.shape}")
+        raise InputError(
+            f"{{parameter}} must have shape (n_components, n_features), at least one row; got {matrix.shape}",
+            parameter=name,
+            kind="shape",
+        )
     if matrix.shape[1] != n_features:
-        raise InputError(f"{name} has {matrix.shape[1]} features (columns) but X has {n_features}")
+        raise InputError(
+            f"{{parameter}} has {matrix.shape[1]} features (columns) but the data has {n_features}",
+            parameter=name,
+            kind="shape",
+        )
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
-        row, column = bad[0]
+        row, column = map(int, bad[0])
         raise InputError(
-            f"{name} contains {len(bad)} NaN or infinity value(s), the first in row {row}, column {column}"
+            f"{{parameter}} contains {len(bad)} NaN or infinity value(s), the first in {{place}}",
+            parameter=name,
+            kind="not-finite",
+            place=Place(row, column),
         )
     return matrix
 

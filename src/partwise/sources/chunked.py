@@ -20,7 +20,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numpy.lib.format import open_memmap
 
-from partwise.exceptions import InputError, MissingDependencyError
+from partwise.exceptions import InputError, MissingDependencyError, Place
 from partwise.sources import blocks
 from partwise.sources.memory import DENSE_BLOCK_BYTES, BlockedSource, check_rows, float_type, partition
 from partwise.sources.protocol import Block
@@ -98,7 +98,11 @@ class MemmapSource(_OnDisk):
         self.X = X if isinstance(X, np.ndarray) else _open_npy(Path(X))
         name = "X" if isinstance(X, np.ndarray) else str(X)
         if self.X.ndim != 2:
-            raise InputError(f"{name} must have two dimensions (samples, features), got shape {self.X.shape}")
+            raise InputError(
+                f"{{parameter}} must have two dimensions (samples, features), got shape {self.X.shape}",
+                parameter=name,
+                kind="shape",
+            )
         check_numeric(self.X.dtype, name)
         self.dtype = float_type(self.X.dtype)
         self.shape = (int(self.X.shape[0]), int(self.X.shape[1]))
@@ -133,8 +137,10 @@ class FolderSource(_OnDisk):
         for part in self.parts:
             if part.describe() != first.describe():
                 raise InputError(
-                    f"every part of {self.folder} must have the same columns and format: "
-                    f"{first.path.name} has {first.describe()}, {part.path.name} has {part.describe()}"
+                    f"every part of {{place}} must have the same columns and format: "
+                    f"{first.path.name} has {first.describe()}, {part.path.name} has {part.describe()}",
+                    kind="shape",
+                    place=Place(file=str(self.folder)),
                 )
         self.feature_names = getattr(first, "columns", None)  # parquet parts name their columns
         self.dtype = np.result_type(*(float_type(part.dtype) for part in self.parts))
@@ -209,7 +215,9 @@ class _NpzPart(_Part):
                 array = archive[names[0]]
                 shape, self.dtype = array.shape, array.dtype
         if not self.sparse and len(names) != 1:
-            raise InputError(f"{path}: expected one array, found {', '.join(names)}")
+            raise InputError(
+                f"{{place}}: expected one array, found {', '.join(names)}", kind="damaged", place=Place(file=str(path))
+            )
         self.shape = _matrix_shape(path, shape)
         check_numeric(self.dtype, str(path))
 
@@ -228,7 +236,9 @@ class _NpzPart(_Part):
             with _PARSING, self.path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 yield archive
         except (OSError, ValueError, LookupError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-            raise InputError(f"{self.path}: not a readable .npz file ({error})") from error
+            raise InputError(
+                f"{{place}}: not a readable .npz file ({error})", kind="damaged", place=Place(file=str(self.path))
+            ) from error
 
 
 class _ParquetPart(_Part):
@@ -240,10 +250,16 @@ class _ParquetPart(_Part):
             schema = frame.collect_schema()
             rows = int(frame.select(polars.len()).collect().item())
         except Exception as error:  # polars raises types of its own
-            raise InputError(f"{path}: not a readable parquet file ({error})") from error
+            raise InputError(
+                f"{{place}}: not a readable parquet file ({error})", kind="damaged", place=Place(file=str(path))
+            ) from error
         other = [name for name, kind in schema.items() if not (kind.is_numeric() or kind == polars.Boolean)]
         if other:
-            raise InputError(f"{path}: column {other[0]!r} has type {schema[other[0]]}; every column must be numeric")
+            raise InputError(
+                f"{{place}}: column {other[0]!r} has type {schema[other[0]]}; every column must be numeric",
+                kind="not-real",
+                place=Place(file=str(path)),
+            )
         self.columns = schema.names()
         self.shape = (rows, len(self.columns))
         single = all(kind == polars.Float32 for kind in schema.dtypes())
@@ -264,10 +280,14 @@ SUFFIXES = tuple(_PARTS)
 def _list_parts(folder: Path) -> list[Path]:
     found = [path for path in folder.iterdir() if path.suffix in SUFFIXES and not path.name.startswith(".")]
     if not found:
-        raise InputError(f"{folder} holds no {', '.join(SUFFIXES)} file")
+        raise InputError(f"{{place}} holds no {', '.join(SUFFIXES)} file", kind="empty", place=Place(file=str(folder)))
     kinds = sorted({path.suffix for path in found})
     if len(kinds) > 1:
-        raise InputError(f"{folder} holds parts of several kinds ({', '.join(kinds)}); keep one kind in it")
+        raise InputError(
+            f"{{place}} holds parts of several kinds ({', '.join(kinds)}); keep one kind in it",
+            kind="format",
+            place=Place(file=str(folder)),
+        )
     return sorted(found, key=lambda path: _natural(path.stem))
 
 
@@ -281,19 +301,25 @@ def _open_npy(path: Path) -> npt.NDArray[Any]:
         with _PARSING:
             return open_memmap(path, mode="r")
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path}: not a readable .npy file ({error})") from error
+        raise InputError(
+            f"{{place}}: not a readable .npy file ({error})", kind="damaged", place=Place(file=str(path))
+        ) from error
 
 
 def _matrix_shape(path: Path, shape: tuple[int, ...]) -> tuple[int, int]:
     if len(shape) != 2:
-        raise InputError(f"{path}: a part must have two dimensions (samples, features), got shape {tuple(shape)}")
+        raise InputError(
+            f"{{place}}: a part must have two dimensions (samples, features), got shape {tuple(shape)}",
+            kind="shape",
+            place=Place(file=str(path)),
+        )
     return int(shape[0]), int(shape[1])
 
 
 def check_numeric(dtype: np.dtype[Any], name: str) -> None:
     """Refuse anything but real numbers and booleans."""
     if dtype.kind not in "fiub":
-        raise InputError(f"{name} must hold real numbers, got dtype {dtype}")
+        raise InputError(f"{{parameter}} must hold real numbers, got dtype {dtype}", parameter=name, kind="not-real")
 
 
 def _polars(path: Path) -> Any:

@@ -245,7 +245,11 @@ def _run(function: Callable[..., Any], *args: Any) -> Any:
 
 def _array_blocks(X: Any) -> tuple[list[Any], list[tuple[int, int]], np.dtype[Any]]:
     if X.ndim != 2:
-        raise InputError(f"X must have two dimensions (samples, features), got shape {X.shape}")
+        raise InputError(
+            f"{{parameter}} must have two dimensions (samples, features), got shape {X.shape}",
+            parameter="X",
+            kind="shape",
+        )
     if any(np.isnan(size) for size in X.shape):
         raise InputError("X must have known chunk sizes; call X.compute_chunk_sizes() first")
     X = X.rechunk({1: -1})

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from partwise.exceptions import DegenerateDataWarning, InputError
+from partwise.exceptions import DegenerateDataWarning, InputError, Place
 from partwise.sources import blocks
 from partwise.sources.protocol import Block, RowSource
 
@@ -50,17 +50,20 @@ class Inspection:
     def check(self, *, allow_negative: bool, name: str = "X", squares: bool = True) -> None:
         """Raise an error for what no method can use, and for negative entries where they are forbidden."""
         if self.n_bad and self.first_bad is not None:
-            row, column = self.first_bad
             raise InputError(
-                f"{name} contains {self.n_bad} NaN or infinity value(s), the first in row {row}, "
-                f"column {column}; remove or impute them first"
+                f"{{parameter}} contains {self.n_bad} NaN or infinity value(s), the first in {{place}}; remove or "
+                "impute them first",
+                parameter=name,
+                kind="not-finite",
+                place=Place(*self.first_bad),
             )
         if self.n_negative and not allow_negative and self.first_negative is not None:
-            row, column = self.first_negative
             raise InputError(
-                f"Negative values in data passed to {name}: {self.n_negative}, the first in row {row}, "
-                f"column {column}; this method needs {name} >= 0. Shift or drop them yourself, "
-                "they are never clipped silently"
+                f"Negative values in data passed to {{parameter}}: {self.n_negative}, the first in {{place}}; this "
+                "method needs {parameter} >= 0. Shift or drop them yourself, they are never clipped silently",
+                parameter=name,
+                kind="negative",
+                place=Place(*self.first_negative),
             )
 
         limits = np.finfo(self.dtype)
@@ -68,8 +71,10 @@ class Inspection:
         square = float(np.longdouble(self.largest) ** 2 * max(self.shape))
         if squares and self.largest and not 1e3 * float(limits.tiny) < square < 1e-3 * float(limits.max):
             raise InputError(
-                f"{name} has entries up to {self.largest:.3g}, whose squares leave the range of {self.dtype}; multiply "
-                f"{name} by a constant first (components and errors only change by that factor)"
+                f"{{parameter}} has entries up to {self.largest:.3g}, whose squares leave the range of {self.dtype}; "
+                "multiply {parameter} by a constant first (components and errors only change by that factor)",
+                parameter=name,
+                kind="out-of-range",
             )
 
     def warn(self, name: str = "X") -> None:
@@ -83,7 +88,10 @@ class Inspection:
             follows = (
                 "their weights and entries of the components will be zero" if self.largest else "any components fit"
             )
-            warnings.warn(f"{name} has {' and '.join(found)}; {follows}", DegenerateDataWarning, stacklevel=3)
+            told = DegenerateDataWarning(
+                f"{{parameter}} has {' and '.join(found)}; {follows}", parameter=name, kind="empty"
+            )
+            warnings.warn(told, stacklevel=3)
 
 
 # what was seen of a source, as long as that lives: its rows do not change

@@ -241,7 +241,11 @@ class MemorySource(BlockedSource):
         else:
             X = np.asarray(X)
             if X.ndim != 2:
-                raise InputError(f"X must have two dimensions (samples, features), got shape {X.shape}")
+                raise InputError(
+                    f"{{parameter}} must have two dimensions (samples, features), got shape {X.shape}",
+                    parameter="X",
+                    kind="shape",
+                )
             self.X = blocks.plain(X, self.dtype)
             row_bytes = X.shape[1] * self.dtype.itemsize
             limit = DENSE_BLOCK_BYTES

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from partwise.exceptions import InputError, MissingDependencyError
+from partwise.exceptions import InputError, MissingDependencyError, Place
 from partwise.sources.chunked import SUFFIXES, FolderSource, MemmapSource, check_numeric
 from partwise.sources.memory import MemorySource
 from partwise.sources.protocol import RowSource, column_names
@@ -70,12 +70,20 @@ def _open_path(path: Path, block_rows: int | None) -> RowSource:
     if path.is_dir():
         return FolderSource(path, block_rows=block_rows)
     if not path.exists():
-        raise InputError(f"X: there is no file or folder {path}")
+        raise InputError(
+            f"{{parameter}}: there is no file or folder {path}",
+            parameter="X",
+            kind="missing-file",
+            place=Place(file=str(path)),
+        )
     if path.suffix == ".npy":
         return MemmapSource(path, block_rows=block_rows)
     raise InputError(
-        f"X: {path} is not a .npy file or a folder of {', '.join(SUFFIXES)} parts; "
-        "partwise.open_source takes other files"
+        f"{{parameter}}: {path} is not a .npy file or a folder of {', '.join(SUFFIXES)} parts; "
+        "partwise.open_source takes other files",
+        parameter="X",
+        kind="format",
+        place=Place(file=str(path)),
     )
 
 
@@ -96,7 +104,9 @@ def _array(X: Any) -> npt.NDArray[Any]:
     try:
         return np.asarray(X)
     except ValueError as error:
-        raise InputError(f"X must be a matrix of real numbers ({error})") from error
+        raise InputError(
+            f"{{parameter}} must be a matrix of real numbers ({error})", parameter="X", kind="not-real"
+        ) from error
 
 
 def _frame_values(X: Any) -> npt.NDArray[Any]:
@@ -109,7 +119,11 @@ def _frame_values(X: Any) -> npt.NDArray[Any]:
     frame = nw.from_native(X, eager_only=True)
     for name, kind in frame.schema.items():
         if not (kind.is_numeric() or kind == nw.Boolean):
-            raise InputError(f"X must hold real numbers, but column {name!r} has type {kind}")
+            raise InputError(
+                f"{{parameter}} must hold real numbers, but column {name!r} has type {kind}",
+                parameter="X",
+                kind="not-real",
+            )
     return np.asarray(frame.select(nw.all().cast(nw.Float64)).to_numpy())
 
 

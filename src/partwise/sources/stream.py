@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, Place
 from partwise.sources.chunked import MemmapSource
 
 Array = npt.NDArray[Any]
@@ -67,7 +67,11 @@ class TextStream:
             try:
                 self._file: BinaryIO = Path(file).open("rb")  # noqa: SIM115 - closed with the stream
             except OSError as error:
-                raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+                raise InputError(
+                    f"cannot read {{place}}: {error.strerror or error}",
+                    kind="missing-file",
+                    place=Place(file=self.name),
+                ) from error
         else:
             self.name, self._file = str(getattr(file, "name", "the stream")), file
         self._blocks = self._parsed()
@@ -131,16 +135,28 @@ class TextStream:
             words = line.split()
             if not words:
                 continue
-            where = f"{self.name}, line {number}"
+            where = Place(file=self.name, line=number)
             for word in words:
                 value = _number(word)
                 if value is None:
-                    raise InputError(f"{where}: {word.decode(errors='replace')[:40]!r} is not a number")
+                    raise InputError(
+                        f"{{place}}: {word.decode(errors='replace')[:40]!r} is not a number",
+                        kind="not-real",
+                        place=where,
+                    )
                 if self.finite and not np.isfinite(np.asarray(value, self.dtype)):
-                    raise InputError(f"{where}: {word.decode()} is not finite; leave the sample out")
+                    raise InputError(
+                        f"{{place}}: {word.decode()} is not finite; leave the sample out",
+                        kind="not-finite",
+                        place=where,
+                    )
             self.n_features = self.n_features or len(words)
             if len(words) != self.n_features:
-                raise InputError(f"{where}: {len(words)} numbers, but {self.n_features} in the lines before")
+                raise InputError(
+                    f"{{place}}: {len(words)} numbers, but {self.n_features} in the lines before",
+                    kind="shape",
+                    place=where,
+                )
 
 
 def open_text(path: str | Path, *, dtype: npt.DTypeLike = np.float64, finite: bool = True) -> MemmapSource:
@@ -172,7 +188,7 @@ def open_text(path: str | Path, *, dtype: npt.DTypeLike = np.float64, finite: bo
         finally:
             stream.close()
         if not kept.tell():
-            raise InputError(f"{path}: there is no sample in it")
+            raise InputError("{place}: there is no sample in it", kind="empty", place=Place(file=str(path)))
         m = int(stream.n_features or 0)
         shape = (kept.tell() // (m * stream.dtype.itemsize), m)
         return MemmapSource(np.memmap(kept, stream.dtype, "r", shape=shape))

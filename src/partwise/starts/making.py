@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.signal import Signal, clear_rows
 from partwise.algorithms.spa import spa
-from partwise.exceptions import DegenerateDataWarning, InputError
+from partwise.exceptions import DegenerateDataWarning, InputError, Place
 from partwise.linalg.nnls import check_components
 from partwise.linalg.svd import truncated_svd
 from partwise.sources import Inspection, RowSource, blocks
@@ -64,17 +64,30 @@ def make_start(
             return nndsvd_start(source, n_components, seen=seen, rng=rng, fill=init == "nndsvda")
         if init == "random":
             return random_start(source, n_components, seen=seen, rng=rng)
-        raise InputError(f"init must be one of {', '.join(INITS)}, an array or a fitted estimator; got {init!r}")
+        raise InputError(
+            f"{{parameter}} must be one of {', '.join(INITS)}, an array or a fitted estimator; got {init!r}",
+            parameter="init",
+            kind="unknown",
+        )
     if hasattr(init, "fit") and not hasattr(init, "components_"):
-        raise InputError(f"init: this {type(init).__name__} has no components_; fit it first")
+        raise InputError(
+            f"{{parameter}}: this {type(init).__name__} has no components_; fit it first", parameter="init"
+        )
     H = check_components(getattr(init, "components_", init), source.shape[1], name="init").copy()
     if len(H) != n_components:
-        raise InputError(f"init has {len(H)} components (rows) but n_components={n_components}")
+        raise InputError(
+            f"{{parameter}} has {len(H)} components (rows) but {n_components} are wanted",
+            parameter="init",
+            kind="shape",
+        )
     if nonnegative and (H < 0.0).any():
         row, column = np.argwhere(H < 0.0)[0]
         count = int((H < 0.0).sum())
         raise InputError(
-            f"init has {count} negative value(s), the first in row {row}, column {column}; it must be >= 0"
+            f"{{parameter}} has {count} negative value(s), the first in {{place}}; it must be >= 0",
+            parameter="init",
+            kind="negative",
+            place=Place(int(row), int(column)),
         )
     return H
 
@@ -122,9 +135,11 @@ def pure_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Ge
             break
     if len(anchors) < k and seen.largest > 0.0:  # that all is zero has been told
         warnings.warn(
-            f"only {len(anchors)} of {k} pure records were found (the data has numerical rank "
-            f"{len(anchors)}); the other starting components are random",
-            DegenerateDataWarning,
+            DegenerateDataWarning(
+                f"only {len(anchors)} of {k} pure records were found (the data has numerical rank "
+                f"{len(anchors)}); the other starting components are random",
+                kind="rank",
+            ),
             stacklevel=3,
         )
     H = random_start(source, k, seen=seen, rng=rng)
@@ -164,9 +179,11 @@ def near_pure_start(signal: Signal, *, k: int, rng: np.random.Generator) -> Arra
         anchors = spa(signal.rows, rank, row_scale=signal.inverse_size).anchors
     if rank < k:
         warnings.warn(
-            f"only {rank} of {k} components can be told apart (the data has numerical rank {rank}); "
-            "the others are zero",
-            DegenerateDataWarning,
+            DegenerateDataWarning(
+                f"only {rank} of {k} components can be told apart (the data has numerical rank {rank}); "
+                "the others are zero",
+                kind="rank",
+            ),
             stacklevel=3,
         )
     points = np.asarray(signal.rows.take(anchors), np.float64) * signal.inverse_size[anchors][:, None]
