@@ -90,7 +90,7 @@ def view(source: RowSource, axis: Axis, scale: npt.ArrayLike | None = None) -> P
 def check_axis(axis: str) -> None:
     """Refuse anything but the two names."""
     if axis not in ("samples", "features"):
-        raise InputError(f"axis must be 'samples' or 'features', got {axis!r}")
+        raise InputError(f"axis must be 'samples' or 'features', got {axis!r}", parameter="axis")
 
 
 class RowPoints:

@@ -60,7 +60,7 @@ def xray(source: RowSource, n_anchors: int, *, axis: Axis = "samples", selection
         the ratios of the scores of the anchors to those of the runners-up.
     """
     if selection not in SELECTIONS:
-        raise InputError(f"selection must be one of {', '.join(SELECTIONS)}, got {selection!r}")
+        raise InputError(f"selection must be one of {', '.join(SELECTIONS)}, got {selection!r}", parameter="selection")
     points = view(source, axis)
     eps = float(np.finfo(points.dtype).eps)
     cone = Cone(*(np.empty((0, points.shape[1])),) * 2)

@@ -56,10 +56,13 @@ def make_binary_mixtures(
     n, k = check_integer("n_samples", n_samples), check_integer("n_components", n_components)
     m = check_integer("n_features", n_features)
     if m < k:
-        raise InputError(f"n_features={m} is below n_components={k}: components must be linearly independent (A1).")
+        raise InputError(
+            f"n_features={m} is below n_components={k}: components must be linearly independent (A1).",
+            parameter="n_features",
+        )
     s = check_real("n_active", n_active, strict=True)
     if s > k:
-        raise InputError(f"n_active={s:g} is more than n_components={k}: s/k is a probability.")
+        raise InputError(f"n_active={s:g} is more than n_components={k}: s/k is a probability.", parameter="n_active")
     rng = as_generator(random_state)
     H = rng.dirichlet(np.ones(m), size=k)
     if signed:

@@ -43,7 +43,8 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
         return np.random.default_rng(int(random_state))
     raise InputError(
         f"random_state={random_state!r} is not a seed: give None, a non-negative integer, "
-        "a numpy Generator or a RandomState."
+        "a numpy Generator or a RandomState.",
+        parameter="random_state",
     )
 
 
@@ -59,7 +60,7 @@ def check_integer(name: str, value: Any, minimum: int = 1, maximum: int | None =
     if whole and value >= minimum and (maximum is None or value <= maximum):
         return int(value)
     bound = f"of at least {minimum}" if maximum is None else f"between {minimum} and {maximum}"
-    raise InputError(f"{name}={value!r} cannot be used: give an integer {bound}.")
+    raise InputError(f"{name}={value!r} cannot be used: give an integer {bound}.", parameter=name)
 
 
 def check_real(name: str, value: Any, minimum: float = 0.0, *, strict: bool = False) -> float:
@@ -75,7 +76,7 @@ def check_real(name: str, value: Any, minimum: float = 0.0, *, strict: bool = Fa
         if number > minimum or (number == minimum and not strict):
             return number
     bound = "above" if strict else "of at least"
-    raise InputError(f"{name}={value!r} cannot be used: give a finite number {bound} {minimum:g}.")
+    raise InputError(f"{name}={value!r} cannot be used: give a finite number {bound} {minimum:g}.", parameter=name)
 
 
 def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
@@ -87,7 +88,7 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
     """
     if not any(value is choice or value == choice for choice in choices):
         listed = ", ".join(repr(choice) for choice in choices)
-        raise InputError(f"{name}={value!r} is unknown: choose one of {listed}.")
+        raise InputError(f"{name}={value!r} is unknown: choose one of {listed}.", parameter=name)
 
 
 def check_matrix(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None)) -> np.ndarray:
@@ -100,10 +101,10 @@ def check_matrix(name: str, value: Any, shape: tuple[int | None, int | None] = (
     """
     matrix = np.array(value, dtype=float)
     if matrix.ndim != 2 or matrix.size == 0:
-        raise InputError(f"{name} has shape {matrix.shape}: give a non-empty two-dimensional array.")
+        raise InputError(f"{name} has shape {matrix.shape}: give a non-empty two-dimensional array.", parameter=name)
     wanted = tuple("any" if size is None else size for size in shape)
     if any(size is not None and size != got for size, got in zip(shape, matrix.shape, strict=True)):
-        raise InputError(f"{name} has shape {matrix.shape} where ({wanted[0]}, {wanted[1]}) is needed.")
+        raise InputError(f"{name} has shape {matrix.shape} where ({wanted[0]}, {wanted[1]}) is needed.", parameter=name)
     if not np.isfinite(matrix).all():
-        raise InputError(f"{name} contains NaN or infinity: replace or remove those entries.")
+        raise InputError(f"{name} contains NaN or infinity: replace or remove those entries.", parameter=name)
     return matrix

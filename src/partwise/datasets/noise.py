@@ -93,7 +93,9 @@ def add_multinomial_noise(mixture: Mixture, n_draws: int = 60, *, random_state: 
     """
     n_draws = check_integer("n_draws", n_draws)
     if mixture.noise is not None:
-        raise InputError("mixture has noise already: draws are taken from weights @ components, so start there.")
+        raise InputError(
+            "mixture has noise already: draws are taken from weights @ components, so start there.", parameter="mixture"
+        )
     H, W = _distributions("components", mixture.components), _distributions("weights", mixture.weights)
     signal = W @ H
     signal_for_draws = signal / signal.sum(axis=1, keepdims=True)  # rounding: numpy refuses sums above 1

@@ -85,7 +85,10 @@ def make_separable(
     length, name = (m, "n_features") if axis == "features" else (n, "n_samples")
     k = check_integer("n_components", 10 if n_components is None else n_components)
     if k > length:
-        raise InputError(f"n_components={k} is more than {name}={length}: each component needs one of its own.")
+        raise InputError(
+            f"n_components={k} is more than {name}={length}: each component needs one of its own.",
+            parameter="n_components",
+        )
 
     mixing = np.vstack([np.eye(k), rng.dirichlet(rng.uniform(size=k), size=length - k)])
     order = rng.permutation(length)
@@ -148,10 +151,16 @@ def make_dominant(
     c = check_integer("n_dominant", n_dominant)
     d = check_integer("n_features", n_features)
     if c * k >= d:
-        raise InputError(f"n_features={d} is too few: n_components * n_dominant = {c * k} are dominant, give more.")
+        raise InputError(
+            f"n_features={d} is too few: n_components * n_dominant = {c * k} are dominant, give more.",
+            parameter="n_features",
+        )
     share = check_real("dominant_weight", dominant_weight, strict=True)
     if share >= 1.0:
-        raise InputError(f"dominant_weight={share!r} is a share of one component: give a number below 1.")
+        raise InputError(
+            f"dominant_weight={share!r} is a share of one component: give a number below 1.",
+            parameter="dominant_weight",
+        )
     rng = as_generator(random_state)
 
     eta = share / (1.0 - share) * (d - c) / c

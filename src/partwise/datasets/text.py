@@ -140,7 +140,9 @@ def _read_counts(path: Path, vocabulary: Any, min_count: int, weighting: str, tr
     if min_count > 1:
         kept = np.flatnonzero(np.asarray(counts.sum(axis=0)).ravel() >= min_count)
         if not len(kept):
-            raise InputError(f"min_count={min_count} leaves no word of {path}: give a smaller number")
+            raise InputError(
+                f"min_count={min_count} leaves no word of {path}: give a smaller number", parameter="min_count"
+            )
         counts = csr_array(counts[:, kept])
         words = None if words is None else [words[j] for j in kept]
     return Dataset(path.name, weigh(counts, weighting), feature_names=words)

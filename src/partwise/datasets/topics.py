@@ -134,7 +134,10 @@ def _topics(
     """Return the components of ``make_topics``, given or made."""
     if components is not None:
         if kind == "neg":
-            raise InputError("components cannot be given with kind='neg', which makes its own: use kind='ctm'.")
+            raise InputError(
+                "components cannot be given with kind='neg', which makes its own: use kind='ctm'.",
+                parameter="components",
+            )
         return check_matrix("components", components, (n_components, n_features))
     k = check_integer("n_components", 100 if n_components is None else n_components)
     default = 1000 if kind == "neg" else 2000
@@ -162,10 +165,12 @@ def _logits(n: int, k: int, covariance: Any, block_size: int, rng: np.random.Gen
     else:
         S = check_matrix("covariance", covariance, (k, k))
         if not np.allclose(S, S.T, rtol=1e-10, atol=1e-12 * np.abs(S).max()):
-            raise InputError("covariance is not symmetric: give (S + S.T) / 2.")
+            raise InputError("covariance is not symmetric: give (S + S.T) / 2.", parameter="covariance")
     values, vectors = np.linalg.eigh(S)
     if values[0] < -1e-10 * np.abs(values).max():
-        raise InputError(f"covariance has a negative eigenvalue ({values[0]:.3g}): it must be semi-definite.")
+        raise InputError(
+            f"covariance has a negative eigenvalue ({values[0]:.3g}): it must be semi-definite.", parameter="covariance"
+        )
     result: np.ndarray = g @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
     return result
 

@@ -61,15 +61,20 @@ def count_visual_words(
     images = np.asarray(images, np.float64)
     n_words, cell, step = check_integer("n_words", n_words), check_integer("cell", cell), check_integer("step", step)
     if images.ndim != 3:
-        raise InputError(f"images must have shape (n_images, height, width), got {images.shape}: reshape them.")
+        raise InputError(
+            f"images must have shape (n_images, height, width), got {images.shape}: reshape them.", parameter="images"
+        )
     if min(images.shape[1:]) < CELLS * cell:
         raise InputError(
-            f"cell={cell} makes patches of {CELLS * cell} pixels, images have {images.shape[1:]}: give less."
+            f"cell={cell} makes patches of {CELLS * cell} pixels, images have {images.shape[1:]}: give less.",
+            parameter="cell",
         )
     D = _descriptors(images, cell, step)
     n, p, width = D.shape
     if n * p < n_words:
-        raise InputError(f"n_words={n_words} is more than the {n * p} patches of all images: give less.")
+        raise InputError(
+            f"n_words={n_words} is more than the {n * p} patches of all images: give less.", parameter="n_words"
+        )
     seed = int(as_generator(random_state).integers(2**31))
     clusters = MiniBatchKMeans(n_words, batch_size=8192, n_init=1, max_iter=30, init="random", random_state=seed)
     words = clusters.fit_predict(D.reshape(-1, width))

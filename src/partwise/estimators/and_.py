@@ -209,7 +209,8 @@ class AND(Iterative):
                 if signal.rank < k:
                     raise InputError(
                         f"X: the first batch has numerical rank {signal.rank}, too low for n_components={k}; give a "
-                        "larger first batch, or init"
+                        "larger first batch, or init",
+                        parameter="X",
                     )
                 H0 = near_pure_start(signal, k=k, rng=rng) @ signal.basis
             else:
@@ -217,7 +218,7 @@ class AND(Iterative):
             self._online = self._batch_state(H0, self.noise_)
             self.n_iter_ = 0
         if self._online.over:
-            raise InputError("thresholds: the sequence has ended; no further stage is possible")
+            raise InputError("thresholds: the sequence has ended; no further stage is possible", parameter="thresholds")
         objective = [self._online.step(batch) for batch in source.batches(source.shape[0])]
         self.n_iter_ += 1
         self.components_ = self._online.H.astype(source.dtype)
@@ -233,13 +234,18 @@ class AND(Iterative):
         except (TypeError, ValueError):  # words, or rows of different lengths
             given = np.empty(0)
         if given.ndim != 1 or not len(given) or not np.all(given >= 0.0):
-            raise InputError(f"thresholds must be a non-empty vector of numbers >= 0, got {self.thresholds!r}")
+            raise InputError(
+                f"thresholds must be a non-empty vector of numbers >= 0, got {self.thresholds!r}",
+                parameter="thresholds",
+            )
         return Listed(tuple(given.tolist()))
 
     def _batch_state(self, H0: Any, noise: float) -> BatchState:
         for name in ("thresholds", "steps"):
             if isinstance(value := getattr(self, name), str):
-                raise InputError(f"{name}={value!r} needs all the data at once; with batches give a number")
+                raise InputError(
+                    f"{name}={value!r} needs all the data at once; with batches give a number", parameter=name
+                )
         noise = self.floor * float(np.nan_to_num(noise))
         return BatchState(H0, self._thresholds(), int(self.steps), self.step_size, noise)
 

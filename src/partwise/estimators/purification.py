@@ -218,7 +218,10 @@ class Purification(Iterative):
         """The samples of every iteration; None if always the same."""
         if isinstance(source, GeneratedSource):
             if self.batch_size is not None:
-                raise InputError("batch_size: a GeneratedSource has its own number of samples for every iteration")
+                raise InputError(
+                    "batch_size: a GeneratedSource has its own number of samples for every iteration",
+                    parameter="batch_size",
+                )
             return Drawn(source, rng, state)
         return None if self.batch_size is None else Batched(source, int(self.batch_size), rng, state)
 

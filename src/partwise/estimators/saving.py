@@ -61,7 +61,7 @@ def save(model: Factorization, path: str | PathLike[str], *, data: Any = None) -
     """
     name = type(model).__name__
     if type(model) is not _classes().get(name):
-        raise InputError(f"model must be an estimator of partwise, got {type(model).__name__}")
+        raise InputError(f"model must be an estimator of partwise, got {type(model).__name__}", parameter="model")
     model._validate_params()
     notes: list[str] = []
     parameters = {key: _parameter(key, value, notes) for key, value in model.get_params(deep=False).items()}
@@ -135,7 +135,7 @@ def _parameter(name: str, value: Any, notes: list[str]) -> Any:
         notes.append(f"{name} was a fitted {type(value).__name__}; its components are saved")
         return np.asarray(value.components_)
     if hasattr(value, "fit"):
-        raise InputError(f"{name}: an estimator that is not fitted cannot be saved")
+        raise InputError(f"{name}: an estimator that is not fitted cannot be saved", parameter=name)
     if hasattr(value, "to_numpy") or hasattr(value, "compute"):
         return np.asarray(value)
     return value

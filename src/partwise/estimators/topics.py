@@ -179,9 +179,11 @@ class AnchorTopics(Factorization):
         """
         check_is_fitted(self)
         if not isinstance(n_words, Integral) or isinstance(n_words, bool) or n_words < 1:
-            raise InputError(f"n_words={n_words!r} cannot be used: give an integer of at least 1")
+            raise InputError(f"n_words={n_words!r} cannot be used: give an integer of at least 1", parameter="n_words")
         if not isinstance(relevance, Real) or not 0.0 <= relevance <= 1.0:
-            raise InputError(f"relevance={relevance!r} cannot be used: give a number from 0 to 1")
+            raise InputError(
+                f"relevance={relevance!r} cannot be used: give a number from 0 to 1", parameter="relevance"
+            )
         names = self._names()
         H, p = np.asarray(self.components_, np.float64), self.word_probabilities_
         score = np.where(H > 0.0, np.log(np.where(H > 0.0, H, 1.0)), -np.inf)

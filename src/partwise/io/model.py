@@ -189,13 +189,13 @@ def encode(value: Any, tensors: dict[str, Array], name: str) -> Any:
         return {"tuple": items} if isinstance(value, tuple) else {"list": items}
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {"dict": {key: encode(one, tensors, f"{name}[{key!r}]") for key, one in value.items()}}
-    raise InputError(f"{name}: a {type(value).__name__} cannot be saved")
+    raise InputError(f"{name}: a {type(value).__name__} cannot be saved", parameter=name)
 
 
 def _encode_array(value: Array, tensors: dict[str, Array], name: str) -> Any:
     if value.dtype.kind in "OU":
         if value.ndim != 1 or not all(isinstance(one, str) for one in value):
-            raise InputError(f"{name}: an array of {value.dtype} cannot be saved")
+            raise InputError(f"{name}: an array of {value.dtype} cannot be saved", parameter=name)
         return {"strings": [str(one) for one in value], "object": value.dtype.kind == "O"}
     if value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous:
         # the order of the memory decides the last bits of products
@@ -205,7 +205,7 @@ def _encode_array(value: Array, tensors: dict[str, Array], name: str) -> Any:
 
 def _store(value: Array, tensors: dict[str, Array], name: str) -> str:
     if value.dtype.name not in NUMBERS:
-        raise InputError(f"{name}: an array of {value.dtype} cannot be saved")
+        raise InputError(f"{name}: an array of {value.dtype} cannot be saved", parameter=name)
     key = f"t{len(tensors)}"
     tensors[key] = np.array(value, value.dtype.newbyteorder("="), order="C")
     return key

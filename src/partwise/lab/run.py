@@ -80,7 +80,7 @@ def run_experiment(
     _check_methods(chosen)
     count = seeds or experiment.seeds.get(size, 1)
     if count < 1:
-        raise InputError(f"seeds={seeds} must be at least 1")
+        raise InputError(f"seeds={seeds} must be at least 1", parameter="seeds")
     with RunFolder(folder):
         manifest = _begin(folder, experiment, size, chosen, count)
         journal = _journal(folder)

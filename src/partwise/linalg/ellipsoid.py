@@ -99,7 +99,7 @@ def enclosing_ellipsoid(Y: Any, *, tol: float = 1e-10) -> Ellipsoid:
     array([0, 1])
     """
     if not tol > 0.0:
-        raise InputError(f"tol must be positive, got {tol}")
+        raise InputError(f"tol must be positive, got {tol}", parameter="tol")
     source = source_of(Y)
     with single_blas_thread():
         T = _whitening(source)

@@ -118,9 +118,9 @@ def left_inverse(
     True
     """
     if norm not in ("inf", "2"):
-        raise InputError(f"norm must be 'inf' or '2', got {norm!r}")
+        raise InputError(f"norm must be 'inf' or '2', got {norm!r}", parameter="norm")
     if not tol > 0.0:
-        raise InputError(f"tol must be positive, got {tol}")
+        raise InputError(f"tol must be positive, got {tol}", parameter="tol")
     scaled, exponents = _scaled(_checked(H))
     # small products and factorisations wait for BLAS threads longer than they take, and columns are our parallelism
     with single_blas_thread():

@@ -87,11 +87,11 @@ def mixture_weights(
            [1. , 0. ]])
     """
     if loss not in ("l2", "kl"):
-        raise InputError(f"loss={loss!r} is unknown: choose 'l2' or 'kl'")
+        raise InputError(f"loss={loss!r} is unknown: choose 'l2' or 'kl'", parameter="loss")
     source = source_of(X)
     components = check_components(H, source.shape[1])
     if loss == "kl" and (components < 0.0).any():
-        raise InputError("H has negative entries, for which loss='kl' has no meaning")
+        raise InputError("H has negative entries, for which loss='kl' has no meaning", parameter="H")
     inspect(source).check(allow_negative=loss == "l2", squares=loss == "l2")
     if loss == "l2":
         fn: partial[tuple[Array, Array]] = partial(_nearest_block, hull=Hull.of(components))

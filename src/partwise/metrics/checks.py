@@ -23,7 +23,9 @@ def open_matrix(name: str, value: Any) -> RowSource:
     """Return a matrix as a source, which must have rows and columns; ``name`` is for the message."""
     source = source_of(value)
     if 0 in source.shape:
-        raise InputError(f"{name} has shape {tuple(source.shape)}: give a matrix that has rows and columns.")
+        raise InputError(
+            f"{name} has shape {tuple(source.shape)}: give a matrix that has rows and columns.", parameter=name
+        )
     return source
 
 
@@ -55,12 +57,18 @@ def as_components(name: str, value: Any) -> Matrix:
             raise TypeError("complex numbers")
         matrix = matrix.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is not a matrix of real numbers ({error}): give one component a row.") from error
+        raise InputError(
+            f"{name} is not a matrix of real numbers ({error}): give one component a row.", parameter=name
+        ) from error
     if matrix.ndim != 2 or matrix.size == 0:
-        raise InputError(f"{name} has shape {matrix.shape}: give a non-empty (n_components, n_features) array.")
+        raise InputError(
+            f"{name} has shape {matrix.shape}: give a non-empty (n_components, n_features) array.", parameter=name
+        )
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if bad.size:
-        raise InputError(f"{name} has NaN or infinity, first in row {bad[0]}: remove or replace such components.")
+        raise InputError(
+            f"{name} has NaN or infinity, first in row {bad[0]}: remove or replace such components.", parameter=name
+        )
     return matrix
 
 

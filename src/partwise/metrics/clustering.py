@@ -84,7 +84,9 @@ def nmi(labels: Any, assigned: Any, average: str = "arithmetic") -> float:
     """
     choices = ("arithmetic", "geometric", "min", "max")
     if average not in choices:
-        raise InputError(f"average={average!r} is unknown: choose one of {', '.join(map(repr, choices))}.")
+        raise InputError(
+            f"average={average!r} is unknown: choose one of {', '.join(map(repr, choices))}.", parameter="average"
+        )
     classes, clusters = _encode_both(labels, assigned)
     return float(normalized_mutual_info_score(classes, clusters, average_method=average))
 
@@ -93,19 +95,26 @@ def _encode_both(labels: Any, assigned: Any) -> tuple[NDArray[np.intp], NDArray[
     """Return both as integers 0, 1, ... of the same length."""
     classes, clusters = _encode("labels", labels), _encode("assigned", assigned)
     if classes.size != clusters.size:
-        raise InputError(f"labels has {classes.size} entries and assigned {clusters.size}: give one for each sample.")
+        raise InputError(
+            f"labels has {classes.size} entries and assigned {clusters.size}: give one for each sample.",
+            parameter="labels",
+        )
     return classes, clusters
 
 
 def _encode(name: str, values: Any) -> NDArray[np.intp]:
     """Number the distinct values of a list or one-dimensional array."""
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise InputError(f"{name} is a {type(values).__name__}: give a list or array with one entry for each sample.")
+        raise InputError(
+            f"{name} is a {type(values).__name__}: give a list or array with one entry for each sample.", parameter=name
+        )
     array = np.asarray(values) if isinstance(values, np.ndarray) or hasattr(values, "__array__") else None
     if array is not None and array.ndim != 1:
-        raise InputError(f"{name} has shape {array.shape}: give one entry for each sample (for weights: argmax).")
+        raise InputError(
+            f"{name} has shape {array.shape}: give one entry for each sample (for weights: argmax).", parameter=name
+        )
     if len(values) == 0:
-        raise InputError(f"{name} is empty: give one entry for each sample.")
+        raise InputError(f"{name} is empty: give one entry for each sample.", parameter=name)
     if array is not None and array.dtype.kind in "biufSU":
         return np.asarray(np.unique(array, return_inverse=True)[1], dtype=np.intp)
     # lists are not turned into arrays: [1, "1"] would become one string twice
@@ -113,5 +122,7 @@ def _encode(name: str, values: Any) -> NDArray[np.intp]:
     try:
         codes = [numbers.setdefault(value, len(numbers)) for value in (values if array is None else array.tolist())]
     except TypeError as error:
-        raise InputError(f"{name} has entries that cannot be labels ({error}): give numbers or strings.") from error
+        raise InputError(
+            f"{name} has entries that cannot be labels ({error}): give numbers or strings.", parameter=name
+        ) from error
     return np.asarray(codes, dtype=np.intp)

@@ -80,9 +80,13 @@ def topic_coherence(
     array([1.])
     """
     if measure not in MEASURES:
-        raise InputError(f"measure={measure!r} is unknown: choose one of {', '.join(map(repr, MEASURES))}.")
+        raise InputError(
+            f"measure={measure!r} is unknown: choose one of {', '.join(map(repr, MEASURES))}.", parameter="measure"
+        )
     if not isinstance(top, int | np.integer) or isinstance(top, bool) or top < 2:
-        raise InputError(f"top={top!r} cannot be used: give an integer of at least 2, coherence is about pairs.")
+        raise InputError(
+            f"top={top!r} cannot be used: give an integer of at least 2, coherence is about pairs.", parameter="top"
+        )
     present = _presence(counts)
     lists = [words[:top] for words in _top_words(topics, present.shape[1], int(top), feature_names)]
     used = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *lists]))
@@ -136,10 +140,10 @@ def _presence(counts: Any) -> Any:
     """Return a sparse 0/1 matrix of which document has which word."""
     given: Any = counts if issparse(counts) else np.asarray(counts)
     if given.ndim != 2 or given.shape[0] == 0:
-        raise InputError(f"counts has shape {given.shape}: give one reference document a row.")
+        raise InputError(f"counts has shape {given.shape}: give one reference document a row.", parameter="counts")
     table = csc_array(given)
     if not np.isfinite(table.data).all() or (table.data < 0).any():
-        raise InputError("counts has NaN, infinity or negative entries: give counts of words.")
+        raise InputError("counts has NaN, infinity or negative entries: give counts of words.", parameter="counts")
     # a new array: counts given as CSC would share its memory
     present = csc_array(
         ((table.data > 0).astype(np.int64), table.indices.copy(), table.indptr.copy()), shape=table.shape
@@ -155,10 +159,14 @@ def _top_words(topics: Any, m: int, top: int, feature_names: Sequence[str] | Non
     if hasattr(topics, "toarray"):
         topics = topics.toarray()
     if not hasattr(topics, "__len__") or isinstance(topics, str) or len(topics) == 0:
-        raise InputError("topics is empty or no list: give components, or a list of words for each topic.")
+        raise InputError(
+            "topics is empty or no list: give components, or a list of words for each topic.", parameter="topics"
+        )
     rows = [np.asarray(topic) for topic in topics]
     if any(row.ndim != 1 for row in rows):
-        raise InputError("topics is not two-dimensional: give components, or a list of words for each topic.")
+        raise InputError(
+            "topics is not two-dimensional: give components, or a list of words for each topic.", parameter="topics"
+        )
     if any(row.dtype.kind in "USO" for row in rows):
         return [_named(topic, m, feature_names) for topic in topics]
     if all(row.size == m for row in rows):
@@ -166,7 +174,8 @@ def _top_words(topics: Any, m: int, top: int, feature_names: Sequence[str] | Non
     if any(row.dtype.kind not in "iu" and row.size for row in rows):
         raise InputError(
             f"topics has rows of {rows[0].size} numbers where counts has {m} columns: give components over "
-            "the columns of counts, or top words as integers or names."
+            "the columns of counts, or top words as integers or names.",
+            parameter="topics",
         )
     for i, row in enumerate(rows):
         if row.size and (row.min() < 0 or row.max() >= m):
@@ -189,7 +198,10 @@ def _named(topic: Any, m: int, feature_names: Sequence[str] | None) -> Words:
     if feature_names is None:
         raise InputError("topics are given as names: give feature_names, the names of the columns of counts.")
     if len(feature_names) != m:
-        raise InputError(f"feature_names has {len(feature_names)} entries and counts {m} columns: give one for each.")
+        raise InputError(
+            f"feature_names has {len(feature_names)} entries and counts {m} columns: give one for each.",
+            parameter="feature_names",
+        )
     column = {str(name): j for j, name in enumerate(feature_names)}
     names = list(dict.fromkeys(str(word) for word in topic))
     unknown = [name for name in names if name not in column]

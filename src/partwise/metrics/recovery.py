@@ -57,7 +57,7 @@ def total_correlation_error(components: Any, truth: Any, variant: str = "paper")
     1.0
     """
     if variant not in ("paper", "and4nmf"):
-        raise InputError(f"variant={variant!r} is unknown: choose 'paper' or 'and4nmf'.")
+        raise InputError(f"variant={variant!r} is unknown: choose 'paper' or 'and4nmf'.", parameter="variant")
     C, T = _pair(components, truth)
     C, T, exponents = scale_rows(C)[0], *scale_rows(T)
     cosines = np.abs(_cosines(C, T))
@@ -229,7 +229,9 @@ def stability(runs: Sequence[Any]) -> float:
     """
     matrices = [as_components(f"runs[{i}]", run) for i, run in enumerate(runs)]
     if len(matrices) < 2:
-        raise InputError(f"runs has {len(matrices)} entries: give the components of two runs or more.")
+        raise InputError(
+            f"runs has {len(matrices)} entries: give the components of two runs or more.", parameter="runs"
+        )
     widths = {matrix.shape[1] for matrix in matrices}
     if len(widths) > 1:
         raise InputError(f"runs have different numbers of features {sorted(widths)}: they must be of the same data.")
@@ -251,7 +253,10 @@ def _pair(components: Any, truth: Any) -> tuple[Matrix, Matrix]:
         )
     empty = np.flatnonzero(~T.any(axis=1))
     if empty.size:
-        raise InputError(f"truth has only zeros in row {empty[0]}: leave such rows out, no component can match them.")
+        raise InputError(
+            f"truth has only zeros in row {empty[0]}: leave such rows out, no component can match them.",
+            parameter="truth",
+        )
     return C, T
 
 

@@ -86,11 +86,11 @@ def l1_residual(truth_product: npt.ArrayLike, W: npt.ArrayLike, H: npt.ArrayLike
     """
     P, weights, components = np.asarray(truth_product, float), np.asarray(W, float), np.asarray(H, float)
     if P.ndim != 2:
-        raise InputError(f"truth_product must have two dimensions, got shape {P.shape}")
+        raise InputError(f"truth_product must have two dimensions, got shape {P.shape}", parameter="truth_product")
     _check_factors(P.shape, weights.shape, components.shape)
     size = float(np.abs(P).sum())
     if size == 0.0:
-        raise InputError("truth_product is all zero; the residual is relative to it")
+        raise InputError("truth_product is all zero; the residual is relative to it", parameter="truth_product")
     return float(1.0 - np.abs(P - weights @ components).sum() / size)
 
 

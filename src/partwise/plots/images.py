@@ -102,7 +102,7 @@ def image_grid(
     """
     stack = _as_images("images", images, image_shape)
     if titles is not None and len(titles) != len(stack):
-        raise InputError(f"titles has {len(titles)} entries for {len(stack)} images")
+        raise InputError(f"titles has {len(titles)} entries for {len(stack)} images", parameter="titles")
     columns = min(_check_columns(columns), len(stack))
     tile_height = TILE * image_shape[0] / image_shape[1]
     pitch = tile_height + (CAPTION if titles is not None else GAP)
@@ -166,7 +166,7 @@ def recovery_grid(
     """
     images = _as_images("truth", truth, image_shape)
     if not found:
-        raise InputError("found is empty: give one Recovery or more")
+        raise InputError("found is empty: give one Recovery or more", parameter="found")
     rows = [(recovery, _as_images(recovery.name, recovery.components, image_shape)) for recovery in found]
     for recovery, stack in rows:
         if len(stack) != len(images) or len(recovery.cosines) != len(images):
@@ -291,12 +291,13 @@ def _as_images(name: str, images: Any, image_shape: tuple[int, int]) -> np.ndarr
     height, width = image_shape
     if stack.ndim != 2 or stack.shape[1] != height * width or not len(stack):
         raise InputError(
-            f"{name} must have shape (n_images, {height * width}), for images of {height} x {width}; got {stack.shape}"
+            f"{name} must have shape (n_images, {height * width}), for images of {height} x {width}; got {stack.shape}",
+            parameter=name,
         )
     return stack.reshape(-1, height, width)
 
 
 def _check_columns(columns: int) -> int:
     if columns < 1:
-        raise InputError(f"columns={columns} must be at least 1")
+        raise InputError(f"columns={columns} must be at least 1", parameter="columns")
     return int(columns)

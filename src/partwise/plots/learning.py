@@ -48,12 +48,12 @@ def learning_curve(curves: Mapping[str, Any], *, title: str = "", measure: str =
     >>> figure = pw.plots.learning_curve({"w = 1": ([1000, 2000, 3000], [0.5, 0.1, 0.02])})
     """
     if not curves:
-        raise InputError("curves is empty: give one line or more")
+        raise InputError("curves is empty: give one line or more", parameter="curves")
     figure, axes = _chart(title, "samples", measure)
     for (name, pair), colour in zip(curves.items(), _colours(len(curves)), strict=True):
         samples, errors = (np.asarray(values, float) for values in pair)
         if samples.ndim != 1 or samples.shape != errors.shape:
-            raise InputError(f"{name}: samples and errors must be vectors of one length")
+            raise InputError(f"{name}: samples and errors must be vectors of one length", parameter=name)
         shown = errors > 0.0
         axes.plot(samples[shown], errors[shown], color=colour, lw=1.4, label=name)
     axes.set_yscale("log")
@@ -172,7 +172,7 @@ def code_histograms(codes: Any, *, title: str = "", columns: int = 10) -> Figure
     """
     Y = np.asarray(codes, float)
     if Y.ndim != 2 or not Y.size:
-        raise InputError(f"codes must have shape (n_samples, n_components), got {Y.shape}")
+        raise InputError(f"codes must have shape (n_samples, n_components), got {Y.shape}", parameter="codes")
     columns = min(_check_columns(columns), Y.shape[1])
     wide, tall, note = 0.9, 0.55, 0.22
     top = MARGIN + (HEADER if title else 0.0)
@@ -216,11 +216,11 @@ def reproducibility(starts: Mapping[str, Sequence[Any]], *, title: str = "") -> 
     >>> figure = pw.plots.reproducibility({"random": [rng.random((5, 20)) for _ in range(3)]})
     """
     if not starts:
-        raise InputError("starts is empty: give the components of one method or more")
+        raise InputError("starts is empty: give the components of one method or more", parameter="starts")
     figure, axes = _chart(title, "components, best first", "cosine of matched components")
     for (name, runs), colour in zip(starts.items(), _colours(len(starts)), strict=True):
         if len(runs) < 2:
-            raise InputError(f"{name} has {len(runs)} start(s): give the components of two or more")
+            raise InputError(f"{name} has {len(runs)} start(s): give the components of two or more", parameter=name)
         pairs = [np.sort(match_components(a, b).cosines)[::-1] for a, b in combinations(runs, 2)]
         ranks = np.arange(1, len(pairs[0]) + 1)
         for cosines in pairs:
@@ -244,7 +244,7 @@ def bimodality(y: np.ndarray) -> float:
 
 def _contrast(stack: np.ndarray, exponent: float) -> np.ndarray:
     if exponent <= 0.0:
-        raise InputError(f"exponent={exponent} must be positive")
+        raise InputError(f"exponent={exponent} must be positive", parameter="exponent")
     top = np.abs(stack).max(axis=-1, keepdims=True, initial=0.0)
     return np.asarray((np.abs(stack) / np.where(top > 0.0, top, 1.0)) ** exponent)
 

@@ -111,9 +111,13 @@ def _sides(image_shape: Any, n_features: int) -> tuple[int, int]:
     try:
         height, width = (operator.index(side) for side in image_shape)
     except (TypeError, ValueError) as error:
-        raise InputError(f"image_shape={image_shape!r} must be two whole numbers: rows and columns") from error
+        raise InputError(
+            f"image_shape={image_shape!r} must be two whole numbers: rows and columns", parameter="image_shape"
+        ) from error
     if height * width != n_features or height < 1:
-        raise InputError(f"image_shape={(height, width)} does not go with {n_features} features")
+        raise InputError(
+            f"image_shape={(height, width)} does not go with {n_features} features", parameter="image_shape"
+        )
     return height, width
 
 

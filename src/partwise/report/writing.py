@@ -88,7 +88,7 @@ def write_report(
     n, m = source.shape
     H = model.components_
     if m != H.shape[1]:
-        raise InputError(f"data has {m} features, but the components have {H.shape[1]}")
+        raise InputError(f"data has {m} features, but the components have {H.shape[1]}", parameter="data")
     model._check_features(m, table.feature_names, reset=False)  # columns in another order would be other features
     features = feature_names if feature_names is not None else table.feature_names
     if features is None:
@@ -124,5 +124,5 @@ def _checked(weights: Any, shape: tuple[int, int]) -> Any:
     kept = hasattr(weights, "__dask_graph__") or isinstance(weights, ScratchRows)  # with workers, or on disk
     rows = weights if kept else np.asarray(weights)
     if tuple(rows.shape) != shape:
-        raise InputError(f"weights must have shape {shape}, got {tuple(rows.shape)}")
+        raise InputError(f"weights must have shape {shape}, got {tuple(rows.shape)}", parameter="weights")
     return rows

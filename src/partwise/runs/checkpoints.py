@@ -75,7 +75,9 @@ def _number_or_array(name: str, value: Any) -> Any:
     numbers = isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "biuf"
     if numbers or isinstance(value, (bool, int, float)):
         return value
-    raise InputError(f"{name} is a {type(value).__name__}: a state is made of numbers and arrays of them")
+    raise InputError(
+        f"{name} is a {type(value).__name__}: a state is made of numbers and arrays of them", parameter=name
+    )
 
 
 class Checkpoints:

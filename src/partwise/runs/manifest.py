@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, Place
 from partwise.io.atomic import write_atomically
 from partwise.io.versions import library_versions
 
@@ -113,14 +113,15 @@ def read_manifest(path: Path, kinds: Mapping[str, Any], *, of: str) -> dict[str,
         If there is none, or another.
     """
     place = path / MANIFEST if path.is_dir() else path
+    where = Place(file=str(place))
     try:
         entries = json.loads(place.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{place}: {error.strerror or error}") from error
+        raise InputError(f"{place}: {error.strerror or error}", kind="missing-file", place=where) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place} is not a manifest ({error})") from error
+        raise InputError(f"{place} is not a manifest ({error})", kind="damaged", place=where) from error
     if not isinstance(entries, dict):
-        raise InputError(f"{place} is not a manifest of {of}")
+        raise InputError(f"{place} is not a manifest of {of}", kind="format", place=where)
     for name, kind in kinds.items():
         if not isinstance(entries.get(name), kind):
             raise InputError(f"{place} is not a manifest of {of}: {name} is missing or of another type")

@@ -95,7 +95,7 @@ class DaskSource(Named):
             parts, shapes, given = _array_blocks(X)
         parts = list(parts)
         if not parts:
-            raise InputError("X must have at least one block, got an empty list")
+            raise InputError("X must have at least one block, got an empty list", parameter="X")
         if shapes is None or given is None:
             found = self.compute(*(_call(_describe, part) for part in parts))
             shapes = [shape for shape, _ in found] if shapes is None else shapes
@@ -251,7 +251,7 @@ def _array_blocks(X: Any) -> tuple[list[Any], list[tuple[int, int]], np.dtype[An
             kind="shape",
         )
     if any(np.isnan(size) for size in X.shape):
-        raise InputError("X must have known chunk sizes; call X.compute_chunk_sizes() first")
+        raise InputError("X must have known chunk sizes; call X.compute_chunk_sizes() first", parameter="X")
     X = X.rechunk({1: -1})
     shapes = [(int(rows), int(X.shape[1])) for rows in X.chunks[0]]
     return list(X.to_delayed().ravel()), shapes, X.dtype

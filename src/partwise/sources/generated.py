@@ -43,7 +43,7 @@ class GeneratedSource(MemorySource):
         block_rows: int | None = None,
     ) -> None:
         if n_samples < 1:
-            raise InputError(f"n_samples must be at least 1, got {n_samples}")
+            raise InputError(f"n_samples must be at least 1, got {n_samples}", parameter="n_samples")
         super().__init__(draw(n_samples, np.random.default_rng(random_state)), block_rows=block_rows)
         if self.shape[0] != n_samples:
             raise InputError(f"draw was asked for {n_samples} samples and returned {self.shape[0]}")

@@ -35,7 +35,7 @@ def partition(n_rows: int, row_bytes: float, block_bytes: int, block_rows: int |
         count = max(1, -(-n_rows // block_rows))
         block_rows = max(1, -(-n_rows // count))
     elif block_rows < 1:
-        raise InputError(f"block_rows must be at least 1, got {block_rows}")
+        raise InputError(f"block_rows must be at least 1, got {block_rows}", parameter="block_rows")
     return [(a, min(a + block_rows, n_rows)) for a in range(0, n_rows, block_rows)] or [(0, 0)]
 
 
@@ -146,7 +146,7 @@ def _tree(results: Generator[Any], combine: Combine) -> Any:
 def cut_batches(parts: Iterable[Block], size: int, rng: np.random.Generator | None) -> Iterator[Block]:
     """Batches of ``size`` rows (the last may be short) from a stream of blocks, shuffled if ``rng``."""
     if size < 1:
-        raise InputError(f"size must be at least 1, got {size}")
+        raise InputError(f"size must be at least 1, got {size}", parameter="size")
     rest: list[Block] = []
     held = 0
     for block in parts:
@@ -170,9 +170,11 @@ def check_rows(rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int64]:
     if wanted.size == 0:
         return np.empty(0, np.int64)
     if wanted.dtype.kind not in "iu" or wanted.ndim != 1:
-        raise InputError(f"rows must be a vector of integers, got {wanted.dtype} with shape {wanted.shape}")
+        raise InputError(
+            f"rows must be a vector of integers, got {wanted.dtype} with shape {wanted.shape}", parameter="rows"
+        )
     if wanted.min() < 0 or wanted.max() >= n_rows:
-        raise InputError(f"rows must lie in 0..{n_rows - 1}, got {wanted.min()}..{wanted.max()}")
+        raise InputError(f"rows must lie in 0..{n_rows - 1}, got {wanted.min()}..{wanted.max()}", parameter="rows")
     return wanted.astype(np.int64)
 
 

@@ -136,7 +136,7 @@ def _is_dask(X: Any) -> bool:
 
 def _open_dask(X: Any, block_rows: int | None, options: dict[str, Any]) -> RowSource:
     if block_rows is not None:
-        raise InputError("block_rows: a Dask collection brings its own blocks; use X.rechunk")
+        raise InputError("block_rows: a Dask collection brings its own blocks; use X.rechunk", parameter="block_rows")
     try:
         from partwise.sources.dask import DaskSource
     except ImportError as error:

@@ -50,7 +50,7 @@ def count_words(texts: list[str], min_count: int = 5, stop_words: Any = "english
     words = vectorizer.get_feature_names_out()
     kept = np.flatnonzero(np.bincount(counts.indices, weights=counts.data, minlength=words.size) >= min_count)
     if kept.size == 0:
-        raise InputError(f"min_count={min_count} leaves no word: give a smaller number.")
+        raise InputError(f"min_count={min_count} leaves no word: give a smaller number.", parameter="min_count")
     return csr_array(counts[:, kept]), words[kept].tolist()
 
 

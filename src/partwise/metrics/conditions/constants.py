@@ -197,5 +197,5 @@ def identifiability(
 def theorem_2(features: DominantFeatures, eps4: float, delta: float) -> Identifiability:
     check_shares(eps4=eps4)
     if not 0.0 <= delta < np.inf:
-        raise InputError(f"delta={delta!r} is a distance: give a finite number >= 0.")
+        raise InputError(f"delta={delta!r} is a distance: give a finite number >= 0.", parameter="delta")
     return Identifiability(len(features.masses), features.p0, features.p1, eps4, delta)

@@ -140,7 +140,7 @@ def correlation_conditions(W: Any, *, q: float | None = None, scale: Scale = Non
     (2.0, 1.0, 3.0, 1.0)
     """
     if q is not None and not q >= 0.0:
-        raise InputError(f"q={q!r} is no order of decay: give a number >= 0, Theorem 4 asks for q >= 1.")
+        raise InputError(f"q={q!r} is no order of decay: give a number >= 0, Theorem 4 asks for q >= 1.", parameter="q")
     source = open_matrix("W", W)
     n, D = source.shape
     divisors, unit = column_divisors(source, scale)

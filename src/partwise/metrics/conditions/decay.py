@@ -120,11 +120,11 @@ def decay_order(
     (1.0, 2.0)
     """
     if not zero >= 0.0:
-        raise InputError(f"zero={zero!r} must be a number >= 0.")
+        raise InputError(f"zero={zero!r} must be a number >= 0.", parameter="zero")
     if not 0.5 <= confidence < 1.0:
-        raise InputError(f"confidence={confidence!r} must be at least 0.5 and below 1.")
+        raise InputError(f"confidence={confidence!r} must be at least 0.5 and below 1.", parameter="confidence")
     if bits is not None and not 1 <= bits <= 53:
-        raise InputError(f"bits={bits!r} must be between 1 and 53.")
+        raise InputError(f"bits={bits!r} must be between 1 and 53.", parameter="bits")
     source = open_matrix("W", W)
     divisors, _ = column_divisors(source, scale)
     counted: Counted = source.reduce(

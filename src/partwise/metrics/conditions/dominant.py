@@ -158,9 +158,9 @@ def dominant_conditions(
     (True, False)
     """
     if W is None and X is None:
-        raise InputError("W is missing: give the weights, or the data X from which to compute them.")
+        raise InputError("W is missing: give the weights, or the data X from which to compute them.", parameter="W")
     if noise and N is None and X is None:
-        raise InputError("noise=True needs the data X, or give the noise N itself.")
+        raise InputError("noise=True needs the data X, or give the noise N itself.", parameter="noise")
     B, C, scales = normalize_factors(H, weights_of(W, H, X), normalize)
     features = dominant_features(B, rho=rho, gamma=gamma, p0=p0)
     weights = dominant_weights(C, alpha=alpha, beta=beta, w0=w0, normalize=None)

@@ -122,7 +122,9 @@ def dominant_features(H: Any, *, rho: float = 0.05, gamma: float = 0.0, p0: floa
     """
     check_shares(gamma=gamma, p0=p0)
     if not 0.0 <= rho < 1.0:
-        raise InputError(f"rho={rho!r} must be in [0, 1): features are to belong to one component alone.")
+        raise InputError(
+            f"rho={rho!r} must be in [0, 1): features are to belong to one component alone.", parameter="rho"
+        )
     B, _ = distributions(components_of(H))
     ratios = _ratios(B)
     ratios[B - gamma < -SLACK * gamma] = np.inf

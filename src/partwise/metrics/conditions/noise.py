@@ -127,7 +127,7 @@ def heavy_noise(
     if H is not None:
         B, C, scales = normalize_factors(H, weights_of(W, H, X), normalize)
     elif W is not None:
-        raise InputError("W is given without H: give both, or the noise alone.")
+        raise InputError("W is given without H: give both, or the noise alone.", parameter="W")
     else:  # a sum of no components
         n, m = source_of(X).shape
         B, C, scales = np.zeros((0, m)), np.zeros((n, 0)), np.ones(n)
@@ -139,7 +139,7 @@ def noise_bounds(
 ) -> HeavyNoise:
     check_shares(eps4=eps4)
     if n_starts < 1:
-        raise InputError(f"n_starts={n_starts!r}: the search needs at least one start.")
+        raise InputError(f"n_starts={n_starts!r}: the search needs at least one start.", parameter="n_starts")
     rng = np.random.default_rng(random_state)
     size = max(1, int(np.ceil(eps4 * noise.shape[0] * (1.0 - SLACK))))
     sampled, lower = _search(noise, size, n_starts, rng)
@@ -169,7 +169,9 @@ class Noise:
         source = source_of(X)
         shape, product = tuple(source.shape), (len(W), H.shape[1])
         if shape != product or 0 in shape:
-            raise InputError(f"{name} has shape {shape} and W H has {product}: they must be the same and not empty.")
+            raise InputError(
+                f"{name} has shape {shape} and W H has {product}: they must be the same and not empty.", parameter=name
+            )
         inspect(source).check(allow_negative=True, name=name)
         return cls(source, W, H, scales)
 

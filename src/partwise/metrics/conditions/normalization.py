@@ -54,7 +54,10 @@ def normalize_factors(H: Any, W: Any, normalize: Normalize = "rows") -> tuple[Ma
     """
     components, weights = components_of(H), as_factor("W", W)
     if weights.shape[1] != len(components):
-        raise InputError(f"W has {weights.shape[1]} columns and H has {len(components)} components: give one for each.")
+        raise InputError(
+            f"W has {weights.shape[1]} columns and H has {len(components)} components: give one for each.",
+            parameter="W",
+        )
     components, sums = distributions(components)
     weights = weights * sums
     totals = weights.sum(axis=1)
@@ -63,7 +66,7 @@ def normalize_factors(H: Any, W: Any, normalize: Normalize = "rows") -> tuple[Ma
     elif normalize is None:
         totals[:] = 1.0
     elif normalize != "rows":
-        raise InputError(f"normalize={normalize!r} is unknown: give 'rows', 'common' or None.")
+        raise InputError(f"normalize={normalize!r} is unknown: give 'rows', 'common' or None.", parameter="normalize")
     scales = np.where(totals > 0.0, totals, 1.0)
     return components, weights / scales[:, None], scales
 
@@ -89,7 +92,9 @@ def as_factor(name: str, value: Any) -> Matrix:
 def check_shares(**constants: float) -> None:
     for name, value in constants.items():
         if not 0.0 <= value <= 1.0 + SLACK:
-            raise InputError(f"{name}={value!r} is a constant of the model: give a number between 0 and 1.")
+            raise InputError(
+                f"{name}={value!r} is a constant of the model: give a number between 0 and 1.", parameter=name
+            )
 
 
 def weights_of(W: Any, H: Any, X: Any) -> Any:

@@ -100,7 +100,9 @@ def dominant_weights(
     """
     check_shares(alpha=alpha, beta=beta, w0=w0)
     if not beta < alpha:
-        raise InputError(f"beta={beta!r} must be below alpha={alpha!r}: one weight dominates the others.")
+        raise InputError(
+            f"beta={beta!r} must be below alpha={alpha!r}: one weight dominates the others.", parameter="beta"
+        )
     C = _scaled_weights(W, H, normalize)
     large = C - alpha >= -SLACK
     alone = (C - beta > SLACK).sum(axis=1, keepdims=True) <= 1  # the large one, beta being smaller

@@ -166,10 +166,14 @@ def initialization(
     found = match_components(H, truth, absolute=absolute)  # checks both
     C, T = as_components("H", H), as_components("truth", truth)
     if len(C) != len(T):
-        raise InputError(f"H has {len(C)} components and truth has {len(T)}: a start has one for each true one.")
+        raise InputError(
+            f"H has {len(C)} components and truth has {len(T)}: a start has one for each true one.", parameter="H"
+        )
     basis = Basis.of(T)
     if basis is None:
-        raise InputError("truth has linearly dependent components: then E is not determined (assumption A1).")
+        raise InputError(
+            "truth has linearly dependent components: then E is not determined (assumption A1).", parameter="truth"
+        )
     permutation = found.permutation if match else np.arange(len(T))
     sigma, scales, E, N = basis.parts(C[permutation], rescale=rescale, absolute=absolute)
     sigma = sigma / scales
@@ -219,7 +223,7 @@ class RecoveryMeasures:
         """Measure ``H``; see `recovery_measures`."""
         C = np.asarray(H, np.float64)
         if C.ndim != 2 or C.shape[1] != self.shape[1]:
-            raise InputError(f"H has shape {C.shape}: the truth has {self.shape[1]} features.")
+            raise InputError(f"H has shape {C.shape}: the truth has {self.shape[1]} features.", parameter="H")
         if self._basis is None or len(C) != self.shape[0] or not np.isfinite(C).all():
             return dict.fromkeys(self.names, float("nan"))
         with single_blas_thread():  # products this small are slower with more, and other bits

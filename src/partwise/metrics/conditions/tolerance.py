@@ -142,11 +142,13 @@ def noise_tolerance(
     0.5
     """
     if not 0.0 <= c <= 1.0:
-        raise InputError(f"c={c!r} must be between 0 and 1.")
+        raise InputError(f"c={c!r} must be between 0 and 1.", parameter="c")
     T = as_components("truth", truth)
     empty = np.flatnonzero(~T.any(axis=1))
     if empty.size:
-        raise InputError(f"truth has only zeros in row {empty[0]}: its components must be linearly independent.")
+        raise InputError(
+            f"truth has only zeros in row {empty[0]}: its components must be linearly independent.", parameter="truth"
+        )
     n, m = T.shape
     sums = np.abs(T).sum(axis=1) if normalize else np.ones(n)
     inverse_norm = float(np.abs(np.asarray(left_inverse(T / sums[:, None], norm="inf"))).sum(axis=0).max())
@@ -156,7 +158,7 @@ def noise_tolerance(
     if W is not None:
         source = open_matrix("W", W)
         if source.shape[1] != n:
-            raise InputError(f"W has {source.shape[1]} components and truth has {n}.")
+            raise InputError(f"W has {source.shape[1]} components and truth has {n}.", parameter="W")
         divisors, inside = column_divisors(source, None, sums)
         moments = moments_of(source, divisors, inside)
         unit = float(divisors[0] * sums[0])

@@ -26,12 +26,12 @@ def column_divisors(source: RowSource, scale: Scale, factors: Vector | None = No
         divisors = (float((largest * factors).max()) or 1.0) / factors
     elif isinstance(scale, str):
         if scale != "components":
-            raise InputError(f"scale={scale!r} is unknown: give a number, 'components' or None.")
+            raise InputError(f"scale={scale!r} is unknown: give a number, 'components' or None.", parameter="scale")
         divisors = np.where(largest > 0.0, largest, 1.0)
     elif 0.0 < scale < np.inf:
         divisors = np.full(len(largest), float(scale))
     else:
-        raise InputError(f"scale={scale!r} must be a positive number, 'components' or None.")
+        raise InputError(f"scale={scale!r} must be a positive number, 'components' or None.", parameter="scale")
     # to rounding: with factors the largest is divided by a product that is rounded itself
     return divisors, bool(lowest.min() >= 0.0 and (highest / divisors).max() <= 1.0 + 4.0 * EPS)
 
