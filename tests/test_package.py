@@ -28,6 +28,7 @@ HEAVY = ("numba", "dask", "distributed", "matplotlib", "polars", "pandas")
 
 # numpydoc's checks that are not ours, with the reason
 IGNORED = {
+    "GL01": "wants the summary on a line of its own, before numpydoc 1.11",
     "ES01": "many summaries say all there is to say",
     "EX01": "methods are shown in their class's examples",
     "SA01": "'See Also' sections go stale; docs/methods.md compares",
@@ -48,6 +49,20 @@ ONE_LINERS = {
 def run_python(code: str, *arguments: str) -> str:
     command = [sys.executable, *arguments, "-c", code]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+def test_run_as_a_module():
+    command = [sys.executable, "-m", "partwise", "--version"]
+    told = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+    assert told.split() == ["partwise", partwise.__version__]
+
+
+def test_lowest_versions_are_those_of_the_project_file():
+    told = subprocess.run([sys.executable, ROOT / ".ci" / "lowest"], check=True, capture_output=True, text=True).stdout
+    lowest = dict(line.split("==") for line in told.splitlines() if "==" in line)
+    assert lowest.keys() >= {"numpy", "scipy", "numba", "typer", "dask", "cloudpickle", "pillow", "pytest"}
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert all(re.search(rf'"{name}(\[\w+\])?>={number}["<,]', project) for name, number in lowest.items())
 
 
 def test_import_is_light():

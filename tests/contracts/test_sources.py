@@ -34,6 +34,8 @@ ROWS, FEATURES, BLOCK = 57, 7, 5  # twelve blocks, the last one short
 
 # worker processes cannot import test modules, so the block functions below travel by value
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
+# these tests name schedulers while a client is open, of which older versions of Dask warn
+pytestmark = pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
 
 
 def make_data(rng: np.random.Generator) -> np.ndarray:
