@@ -27,6 +27,7 @@ from partwise.datasets.loaders.text import weigh
 from partwise.estimators import saving
 from partwise.estimators.catalog import METHODS
 from partwise.io.preparation import KINDS
+from partwise.io.writing import WRITERS
 from partwise.runs import Checkpoints, RunFolder, read_state, write_state
 from partwise.sources.memory import BlockedSource
 from partwise.starts import INITS
@@ -302,6 +303,7 @@ def test_help_names_every_start_and_preparation(program: Program, monkeypatch: p
     said = program("fit", "--help")[0]
     assert f"{', '.join(INITS)}, or a file" in said
     assert [kind for kind in KINDS if kind not in said] == []
+    assert [f".{kind}" for kind in results.FORMATS] == list(WRITERS)
 
 
 def test_strict(program: Program) -> None:

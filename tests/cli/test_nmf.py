@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -15,8 +16,8 @@ import pytest
 import partwise as pw
 from partwise.algorithms.conservative import Decay, Learner, Rule
 from partwise.cli.app import run
-from partwise.cli.nmf import read_model
-from partwise.runs import read_state
+from partwise.cli.nmf import Run, read_model
+from partwise.runs import lock, read_state
 
 PROGRAM = [sys.executable, "-c", "from partwise.cli import main; main()", "nmf"]
 X = np.random.default_rng(0).gamma(0.5, size=(200, 3)) @ np.random.default_rng(1).gamma(0.5, size=(3, 8))
@@ -200,6 +201,33 @@ def test_ctrl_c_stops_and_writes() -> None:
     nmf(*options, "-n", seen + 100, "-o", "run", "--resume")
     nmf(*options, "-n", seen + 100, "-o", "whole")
     assert files("run") == files("whole")
+
+
+def test_a_second_ctrl_c_stops_at_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    nmf(*OPTIONS, "-n", 1000, "-o", "whole")
+    proper = Run.learn
+
+    def learn(self: Run, rows: Any) -> None:
+        proper(self, rows)
+        if self.learner.seen > 400:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "learn", learn)
+        nmf(*OPTIONS, "-n", 1000, "-o", "run", "--checkpoint", 0, code=130)
+    assert "--resume goes on" in " ".join(capsys.readouterr().err.split())
+    nmf(*OPTIONS, "-n", 1000, "-o", "run", "--resume")
+    assert files("run") == files("whole")
+
+
+def test_one_program_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    nmf(*OPTIONS, "-n", 300, "-o", "run")
+    held = lock(Path("run.log"))
+    nmf(*OPTIONS, "-n", 600, "-o", "run", "--resume", code=1)
+    assert "another partwise is writing into it" in " ".join(capsys.readouterr().err.split())
+    os.close(held)
+    nmf(*OPTIONS, "-n", 600, "-o", "run", "--resume")
 
 
 # --- samples that are none ----------------------------------------------------------------------------------

@@ -82,25 +82,24 @@ def nmf(
         run = Run(Path(name), settings, rule, stream.n_features, resume=resume, overwrite=overwrite)
     goal = samples if samples is not None or stream.endless else stream.n_samples
     with told(), Interrupt() as interrupt, run, bar(errors()) as progress:
-        show = Counted(progress, "Samples")
+        show, interrupted = Counted(progress, "Samples"), False
         try:
-            for rows in stream.blocks(run.learner.seen, goal):
-                with interrupt.held():
-                    run.learn(rows)
-                    if time.monotonic() - run.saved >= checkpoint:
-                        run.save()
-                show(run.learner.seen, goal, run.told)
-        except AtOnce:
-            raise Failure("stopped at once; the same command with --resume goes on", INTERRUPTED) from None
-        except KeyboardInterrupt:
+            try:
+                for rows in stream.blocks(run.learner.seen, goal):
+                    with interrupt.held():
+                        run.learn(rows)
+                        if time.monotonic() - run.saved >= checkpoint:
+                            run.save()
+                    show(run.learner.seen, goal, run.told)
+            except KeyboardInterrupt:
+                interrupted = True
             with interrupt.held():
                 run.finish()
-            seen = run.learner.seen
-            raise Failure(
-                f"interrupted after {seen:,} samples; the same command with --resume goes on", INTERRUPTED
-            ) from None
-        with interrupt.held():
-            run.finish()
+        except (KeyboardInterrupt, AtOnce):  # once more, and the checkpoint on disk is what there is
+            interrupted = True
+    if interrupted:
+        seen = run.learner.seen
+        raise Failure(f"interrupted after {seen:,} samples; the same command with --resume goes on", INTERRUPTED)
     _tell(run)
     if shape:
         with told():
@@ -228,10 +227,11 @@ class Run:
         from partwise.runs import lock
 
         with writing(str(self.log)):
-            self._lines: BinaryIO = self.log.open("ab", buffering=0)
+            self.log.touch()
             self._locked = lock(self.log)
+            self._lines: BinaryIO = self.log.open("ab", buffering=0)
         if self.log.stat().st_size < kept:
-            self._lines.close()
+            self.__exit__()
             raise Failure(f"{self.log} is shorter than when {self.state} was written; it cannot go on")
         # batches after the checkpoint come again
         self._lines.truncate(kept)

@@ -92,7 +92,6 @@ def run_experiment(
             _work(_Session(experiment, size, journal, manifest), todo, len(wanted), watch)
         finally:
             manifest.update(cells=len(journal.done))
-            manifest.update(seconds=manifest.seconds)
     if watch:
         watch(len(wanted), len(wanted), "the page")
     return finish(experiment, folder)

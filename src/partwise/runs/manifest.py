@@ -59,13 +59,9 @@ class Manifest:
         """Change entries, and write them all."""
         self.entries.update(values)
         self["sessions"][-1]["seconds"] = round(time.perf_counter() - self._begin, 3)
+        self.entries["seconds"] = round(sum(session["seconds"] for session in self["sessions"]), 3)
         text = json.dumps(self.entries, indent=2, allow_nan=False)
         write_atomically(self.path, lambda file: file.write(f"{text}\n".encode()))
-
-    @property
-    def seconds(self) -> float:
-        """Of all sessions."""
-        return round(float(sum(session["seconds"] for session in self["sessions"])), 3)
 
 
 class Timings(dict[str, float]):
