@@ -520,6 +520,11 @@ RESUMED = {
 }
 
 
+def test_every_iterative_method_is_resumed() -> None:
+    iterative = {name for name, method in METHODS.items() if "callbacks" in method.kind().get_params(deep=False)}
+    assert iterative - {words[1] for words in RESUMED.values()} == {"tsvd", "kmeans"}  # which are one step
+
+
 @pytest.mark.parametrize("words", RESUMED.values(), ids=RESUMED)
 def test_killed_and_resumed(words: list[Any], program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     program("fit", "data.csv", *words, "-o", "whole")

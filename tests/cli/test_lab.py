@@ -71,7 +71,7 @@ def test_sizes_do_not_mix(tmp_path: Path):
     ("arguments", "code", "words"),
     [
         (["run", "nothing"], 2, "no experiment 'nothing'; there are: and-figure1"),
-        (["run", "and-sparsity", "-m", "nothing"], 2, "no method nothing; there are: and,"),
+        (["run", "and-sparsity", "-m", "nothing"], 2, "no method nothing; there are: facets,"),
         (["show", "."], 2, "holds no results of the lab"),
     ],
 )

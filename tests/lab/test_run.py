@@ -184,7 +184,7 @@ def test_another_run_is_not_overwritten(tmp_path: Path):
 
 
 def test_wrong_names(tmp_path: Path):
-    with pytest.raises(InputError, match=r"no method xyz; there are: and, "):
+    with pytest.raises(InputError, match=r"no method xyz; there are: facets, "):
         run_experiment(TOY, tmp_path / "a", methods=["xyz"])
     assert not (tmp_path / "a").exists()
     with pytest.raises(InputError, match="holds no results"):
