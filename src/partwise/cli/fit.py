@@ -103,7 +103,9 @@ class Running:
     ] = False
     force: Annotated[
         bool,
-        typer.Option("--force", help="With --from or --resume: though the data has changed.", rich_help_panel=RUN),
+        typer.Option(
+            "--force", help="With --from or --resume: take data that has changed, from the start.", rich_help_panel=RUN
+        ),
     ] = False
     checkpoint_every: Annotated[
         float, typer.Option(min=0.0, metavar="SECONDS", help="Between two checkpoints.", rich_help_panel=RUN)

@@ -143,11 +143,11 @@ class Session:
             what = "numbers" if before.get("sha256") != known["sha256"] else "names"
             raise Failure(
                 f"{self.job.data} has changed since that run (its {what} are others, shape {known['shape']} now and "
-                f"{before.get('shape')} then); --force goes on all the same",
+                f"{before.get('shape')} then); --force takes it all the same",
                 2,
             )
         if self.earlier["inputs"] != self._inputs() and not self.force:
-            raise Failure("the file of --init has changed since that run; --force goes on all the same", 2)
+            raise Failure("the file of --init has changed since that run; --force takes it all the same", 2)
         notes = []
         if self.earlier["versions"] != library_versions():
             notes.append("That run had other versions of the libraries; the last bits may differ.")
