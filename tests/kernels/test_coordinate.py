@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from partwise.kernels.coordinate import descend, descend_lanes
+from partwise.kernels.coordinate import descend, descend_each, descend_lanes
 
 
 @pytest.fixture(params=["float32", "float64"])
@@ -143,3 +143,14 @@ def test_nan_in_one_row_stays_there() -> None:
     descend(G, B, W, 5, 0.0)
     assert np.isnan(W[1]).any()
     assert np.isfinite(W[[0, 2]]).all()
+
+
+@pytest.mark.parametrize("sweeps", [1, 3])
+def test_a_gram_matrix_for_each_row(sweeps: int, dtype: Any) -> None:
+    problems = [problem(1, 4, dtype, seed) for seed in range(5)]
+    G, B, W = (np.stack([one[i] for one in problems]) for i in range(3))
+    expected = W.copy()
+    residuals = [descend(g, b, w, sweeps, 0.1) for g, b, w in zip(G, B, expected, strict=True)]
+    B, W = B[:, 0], np.ascontiguousarray(W[:, 0])
+    assert descend_each(G, B, W, sweeps, 0.1) == pytest.approx(sum(residuals))
+    np.testing.assert_allclose(W, expected[:, 0], rtol=1e-5 if dtype == np.float32 else 1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from partwise.kernels.nnls import enlarge_supports, finish, solve_supports, verdict
+from partwise.kernels.nnls import enlarge_supports, finish, finish_each, solve_supports, verdict
 
 
 def problem(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, ...]:
@@ -165,3 +165,11 @@ def test_finish_corrects_from_the_gradient_it_is_given() -> None:
         g = -(X - W @ H) @ H.T
         finish(G, X @ H.T, W, g, np.array([0]))
     np.testing.assert_allclose(W, [[0.5, 0.0, 1.0, 0.7]], atol=1e-9)
+
+
+def test_finish_with_a_gram_matrix_for_each_row() -> None:
+    problems = [problem(1, 5, seed) for seed in range(6)]
+    G, B = np.stack([one[0] for one in problems]), np.concatenate([one[1] for one in problems])
+    W = np.zeros_like(B)
+    finish_each(G, B, W, -B)
+    np.testing.assert_allclose(W, [finished(g, b[None], np.zeros((1, 5)))[0] for g, b in zip(G, B, strict=True)])

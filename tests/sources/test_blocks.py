@@ -132,3 +132,16 @@ def test_stack(form: Any) -> None:
     parts = [some_block(2, 3), some_block(0, 3), some_block(4, 3)]
     stacked = blocks.stack([form(part) for part in parts])
     np.testing.assert_array_equal(blocks.to_dense(stacked), np.concatenate(parts))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("weights_form", [np.asarray, sp.csr_array], ids=["dense-weights", "csr-weights"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=lambda dtype: dtype.__name__)
+def test_multiply_leaves_out_what_has_no_weight(form: Any, weights_form: Any, dtype: Any) -> None:
+    rng = np.random.default_rng(3)
+    X = (rng.random((6, 5)) * (rng.random((6, 5)) < 0.7)).astype(dtype)
+    M = (rng.random((6, 5)) * (rng.random((6, 5)) < 0.7)).astype(dtype)
+    holes = np.where((M == 0) & (rng.random(X.shape) < 0.5), np.nan, X).astype(dtype)
+    product = blocks.multiply(form(holes), weights_form(M))
+    assert product.dtype == dtype
+    np.testing.assert_array_equal(np.nan_to_num(blocks.to_dense(product), nan=-1.0), X * M)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.alternating import NO_PENALTY, Penalty, alternate, natural_residual
+from partwise.algorithms.engine import PLAIN, Factor, alternate, squared_error
+from partwise.algorithms.engine.rows import solve_rows
 from partwise.algorithms.loop import Progress, State
-from partwise.linalg.nnls import solve
 from partwise.sources import RowSource
 
 Array = npt.NDArray[Any]
@@ -25,29 +24,16 @@ def anls(
     H0: Array,
     *,
     squared_norm: float,
-    W_penalty: Penalty = NO_PENALTY,
-    H_penalty: Penalty = NO_PENALTY,
+    weights: Any = None,
+    on_W: Factor = PLAIN,
+    on_H: Factor = PLAIN,
     state: State | None = None,
 ) -> Iterator[Progress]:
-    """Iterations of ANLS from the components ``H0``; see :class:`partwise.ANLS` for the parameters."""
-    return alternate(
-        source,
-        H0,
-        update_W=solve_rows,
-        update_H=solve_rows,
-        squared_norm=squared_norm,
-        W_penalty=W_penalty,
-        H_penalty=H_penalty,
-        state=state,
-    )
+    """Iterations of ANLS from the components ``H0``; see :class:`partwise.ANLS` for the parameters.
 
-
-def solve_rows(G: Array, B: Array, W: Array) -> float:
-    """The exact minimiser for every row, in place."""
-    residual = natural_residual(G, B, W)
-    norms = np.sqrt(np.diag(G).astype(np.float64))
-    norms[norms == 0.0] = 1.0
-    unit = G / np.outer(norms, norms)
-    np.fill_diagonal(unit, (np.diag(G) > 0.0).astype(np.float64))
-    W[:] = solve(unit, B / norms, W * norms)[0] / norms
-    return residual
+    ``weights`` of samples or entries are those of :func:`partwise.algorithms.engine.squared_error`.
+    """
+    on_W.check("W", "ANLS")
+    on_H.check("H", "ANLS")
+    loss, beside = squared_error(source, squared_norm, weights)
+    return alternate(source, H0, loss=loss, beside=beside, update=solve_rows, on_W=on_W, on_H=on_H, state=state)

@@ -11,17 +11,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.alternating import NO_PENALTY, Penalty, alternate
+from partwise.algorithms.engine import PLAIN, Factor, alternate, squared_error
+from partwise.algorithms.engine.rows import sweep_rows
 from partwise.algorithms.loop import Progress, State
-from partwise.kernels.coordinate import descend, descend_lanes
 from partwise.sources import RowSource
 
 Array = npt.NDArray[Any]
-
-FEW = 64  # components up to which sweeping many rows side by side beats skipping the weights that rest at zero
 
 
 def hals(
@@ -29,27 +26,33 @@ def hals(
     H0: Array,
     *,
     squared_norm: float,
+    weights: Any = None,
     sweeps: int = 2,
     shrink: float = 0.1,
     extrapolate: bool = True,
-    W_penalty: Penalty = NO_PENALTY,
-    H_penalty: Penalty = NO_PENALTY,
+    on_W: Factor = PLAIN,
+    on_H: Factor = PLAIN,
     tol: float = 0.0,
     state: State | None = None,
 ) -> Iterator[Progress]:
-    """Iterations of HALS from the components ``H0``; see :class:`partwise.HALS` for the parameters."""
-    update = partial(sweep_rows, sweeps=sweeps, shrink=shrink)
+    """Iterations of HALS from the components ``H0``; see :class:`partwise.HALS` for the parameters.
+
+    ``weights`` of samples or entries are those of :func:`partwise.algorithms.engine.squared_error`.
+    """
+    on_W.check("W", "HALS")
+    on_H.check("H", "HALS")
+    loss, beside = squared_error(source, squared_norm, weights)
     return alternate(
         source,
         H0,
-        update_W=update,
-        update_H=update,
-        squared_norm=squared_norm,
-        W_penalty=W_penalty,
-        H_penalty=H_penalty,
-        state=state,
+        loss=loss,
+        beside=beside,
+        update=partial(sweep_rows, sweeps=sweeps, shrink=shrink),
+        on_W=on_W,
+        on_H=on_H,
         extrapolate=extrapolate,
         tol=tol,
+        state=state,
     )
 
 
@@ -60,10 +63,3 @@ def suggested_sweeps(entries_per_sample: float, n_features: int, n_components: i
     sweeps are not cheap, one is also the less greedy choice: on sparse data it ends in better optima more often.
     """
     return 2 if entries_per_sample >= min(6 * n_components, n_features / 8) else 1
-
-
-def sweep_rows(G: Array, B: Array, W: Array, *, sweeps: int, shrink: float) -> float:
-    """Cyclic coordinate sweeps over the rows of ``W``, in place."""
-    if len(G) <= FEW:
-        return descend_lanes(np.ascontiguousarray(G), B, W, sweeps)
-    return descend(np.ascontiguousarray(G), B, W, sweeps, shrink)

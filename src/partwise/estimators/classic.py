@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from partwise.algorithms.alternating import Penalty
 from partwise.algorithms.anls import anls
+from partwise.algorithms.engine import PENALTIES, Divergence, Factor
+from partwise.algorithms.engine.multiplicative import decode_rows
 from partwise.algorithms.hals import hals, suggested_sweeps
 from partwise.algorithms.loop import Progress, State
-from partwise.algorithms.mu import Divergence, decode_beta_block, mu
+from partwise.algorithms.mu import mu
 from partwise.estimators.base import Iterative
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import Gram, decode_block
@@ -58,15 +59,20 @@ class _Penalised(Iterative):
         """Residual of the optimality conditions of both factors, relative to the data."""
         return float(self.residual_)
 
-    def _W_penalty(self) -> Penalty:
-        return Penalty(self.l1_W * self.n_features_in_, self.l2_W * self.n_features_in_)
+    def _on(self, factor: str, size: int) -> Factor:
+        """The penalties that the parameters ask for on a factor."""
+        asked = []
+        for penalty in PENALTIES:
+            values = {name: getattr(self, f"{name}_{factor}", 0.0) for name in penalty.parameters()}
+            if any(values.values()):
+                asked.append(penalty.of(size, **values))
+        return Factor(tuple(asked))
 
-    def _H_penalty(self, n_samples: int) -> Penalty:
-        return Penalty(self.l1_H * n_samples, self.l2_H * n_samples)
+    def _on_W(self) -> Factor:
+        return self._on("W", self.n_features_in_)
 
     def _decoder(self, dtype: Any) -> Any:
-        penalty = self._W_penalty()
-        return partial(decode_block, gram=Gram.of(self.components_, dtype, l1=penalty.l1, l2=penalty.l2))
+        return partial(decode_block, gram=Gram.of(self.components_, dtype, **self._on_W().elastic))
 
 
 class HALS(_Penalised):
@@ -181,8 +187,8 @@ class HALS(_Penalised):
             squared_norm=seen.squared_norm,
             sweeps=automatic if self.sweeps == "auto" else int(self.sweeps),
             extrapolate=self.extrapolate,
-            W_penalty=self._W_penalty(),
-            H_penalty=self._H_penalty(source.shape[0]),
+            on_W=self._on_W(),
+            on_H=self._on("H", source.shape[0]),
             tol=self.tol,
             state=state,
         )
@@ -253,8 +259,8 @@ class ANLS(_Penalised):
             source,
             H0,
             squared_norm=seen.squared_norm,
-            W_penalty=self._W_penalty(),
-            H_penalty=self._H_penalty(source.shape[0]),
+            on_W=self._on_W(),
+            on_H=self._on("H", source.shape[0]),
             state=state,
         )
 
@@ -379,8 +385,8 @@ class MU(_Penalised):
             H0,
             squared_norm=seen.squared_norm,
             beta=self._beta,
-            W_penalty=self._W_penalty(),
-            H_penalty=self._H_penalty(source.shape[0]),
+            on_W=self._on_W(),
+            on_H=self._on("H", source.shape[0]),
             state=state,
         )
 
@@ -388,4 +394,4 @@ class MU(_Penalised):
         if self._beta == 2.0:
             return super()._decoder(dtype)
         Ht = np.ascontiguousarray(self.components_.T, dtype)
-        return partial(decode_beta_block, H=Ht, divergence=Divergence(self._beta), penalty=self._W_penalty())
+        return partial(decode_rows, H=Ht, loss=Divergence(self._beta), on_W=self._on_W())

@@ -135,3 +135,12 @@ def descend_lanes(G: Array, B: Array, W: Array, sweeps: int) -> float:  # noqa: 
             for j in range(k):
                 W[start + s, j] = w[j, s]
     return residual
+
+
+@jit
+def descend_each(G: Array, B: Array, W: Array, sweeps: int, shrink: float) -> float:
+    """As :func:`descend`, with a Gram matrix for each row."""
+    residual = 0.0
+    for i in range(B.shape[0]):
+        residual += descend(G[i], B[i : i + 1], W[i : i + 1], sweeps, shrink)
+    return residual

@@ -412,3 +412,11 @@ def finish(G: Array, B: Array, W: Array, g: Array, rows: Index) -> None:
         for j in range(k):
             size = max(size, abs(B[i, j]))
         _finish_row(G, g[i], size, W[i], w0, P, L, z, gradient, scratch, banned)
+
+
+@jit
+def finish_each(G: Array, B: Array, W: Array, g: Array) -> None:
+    """As :func:`finish` for all rows, with a Gram matrix for each."""
+    first = np.zeros(1, np.int64)
+    for i in range(B.shape[0]):
+        finish(G[i], B[i : i + 1], W[i : i + 1], g[i : i + 1], first)

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.exceptions import InputError, Place
-from partwise.kernels.coordinate import descend_lanes
-from partwise.kernels.nnls import EPS, enlarge_supports, finish, solve_supports, verdict
+from partwise.kernels.coordinate import descend_each, descend_lanes
+from partwise.kernels.nnls import EPS, enlarge_supports, finish, finish_each, solve_supports, verdict
 from partwise.sources import blocks, source_of
 from partwise.sources.protocol import Block
 
@@ -279,6 +279,16 @@ def solve(
     finish(G, B, W, g, rows)
     residual[rows] = _residual(B[rows], W[rows], W[rows] @ G - B[rows])
     return W, residual
+
+
+def solve_each(
+    G: npt.NDArray[np.float64], B: npt.NDArray[np.float64], start: npt.NDArray[np.float64]
+) -> tuple[Array, Array]:
+    """As :func:`solve`, with a Gram matrix for each row: ``G`` has the shape (rows, k, k)."""
+    W, G = start.copy(), np.ascontiguousarray(G)
+    descend_each(G, B, W, SWEEPS, 0.0)
+    finish_each(G, B, W, (W[:, None, :] @ G)[:, 0] - B)
+    return W, _residual(B, W, (W[:, None, :] @ G)[:, 0] - B)
 
 
 def _refine_doubtful(block: Block, gram: Gram, B: Array, W: Array, residual: Array) -> None:

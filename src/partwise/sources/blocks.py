@@ -189,6 +189,31 @@ def scale_rows(block: Block, factors: Array) -> Block:
     return block * factors[:, None].astype(block.dtype)
 
 
+def multiply(block: Block, weights: Block) -> Block:
+    """Entry by entry; where a weight is zero, or not stored, so is the product, whatever the block holds there."""
+    if is_sparse(block) and is_sparse(weights):  # SciPy's own product keeps NaN where there is no weight
+        here, there = _flat_places(block), _flat_places(weights)
+        common, i, j = np.intersect1d(here, there, assume_unique=True, return_indices=True)
+        rows, columns = np.divmod(common, max(1, block.shape[1]))
+        ends = np.searchsorted(rows, np.arange(block.shape[0] + 1))
+        return sp.csr_array((_products(block.data[i], weights.data[j]), columns, ends), shape=block.shape)
+    if is_sparse(block):
+        return with_values(block, _products(block.data, np.ravel(weights)[_flat_places(block)]))
+    if is_sparse(weights):
+        return with_values(weights, _products(np.ravel(block)[_flat_places(weights)], weights.data))
+    return _products(block, weights)
+
+
+def _products(values: Array, factors: Array) -> Array:
+    return np.multiply(values, factors, out=np.zeros_like(values), where=factors != 0)
+
+
+def _flat_places(block: Block) -> Array:
+    """Where in the rows laid end to end the stored entries of a sparse block are."""
+    rows = np.repeat(np.arange(block.shape[0], dtype=np.int64), np.diff(block.indptr))
+    return np.asarray(rows * block.shape[1] + block.indices)
+
+
 def take_columns(block: Block, columns: npt.NDArray[np.int64]) -> Block:
     """Some columns in another order; a negative number stands for a column of zeros."""
     known = np.flatnonzero(columns >= 0)

@@ -197,7 +197,7 @@ class DaskSource(Named):
         shared = dask_.delayed(_Shipped(block_fn), pure=False, traverse=False)
         tasks = []
         for i, (part, (a, b)) in enumerate(zip(self.parts, self.bounds, strict=True)):
-            rows = [x.parts[i] if isinstance(x, DaskRows) else np.asarray(x[a:b]) for x in aligned]
+            rows = [x.parts[i] if isinstance(x, DaskRows) else _rows_between(x, a, b) for x in aligned]
             tasks.append(_call(_run, shared, part, *rows))
         return tasks
 
@@ -263,6 +263,11 @@ def _describe(block: Block) -> tuple[tuple[int, int], np.dtype[Any]]:
 
 def _as_block(block: Block, dtype: np.dtype[Any]) -> Block:
     return blocks.aligned(blocks.concrete(block, dtype))
+
+
+def _rows_between(x: Any, a: int, b: int) -> Block:
+    rows = x[a:b]
+    return rows if blocks.is_sparse(rows) else np.asarray(rows)
 
 
 def _as_rows(rows: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:

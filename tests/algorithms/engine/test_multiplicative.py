@@ -11,15 +11,17 @@ import scipy.sparse as sp
 from scipy.special import kl_div
 
 import partwise as pw
-from partwise.algorithms.alternating import POSITIVE_START, Penalty
-from partwise.algorithms.mu import Divergence, decode_beta_block, mu
+from partwise.algorithms.engine import Divergence, ElasticNet, Factor
+from partwise.algorithms.engine.alternating import POSITIVE_START
+from partwise.algorithms.engine.multiplicative import decode_rows
+from partwise.algorithms.mu import mu
 from partwise.sources import source_of
 
 BETAS = pytest.mark.parametrize("beta", [-1.0, 0.0, 0.5, 1.0, 1.5, 2.5, 3.0])
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 PENALTIES = pytest.mark.parametrize(
     "penalty",
-    [Penalty(), Penalty(0.3, 0.0), Penalty(0.0, 0.4), Penalty(0.2, 5.0)],
+    [ElasticNet(), ElasticNet(0.3, 0.0), ElasticNet(0.0, 0.4), ElasticNet(0.2, 5.0)],
     ids=["plain", "l1", "l2", "both"],
 )
 
@@ -52,7 +54,7 @@ def exponent(beta: float, l2: float) -> float:
     return 1.0 / (2.0 - beta) if beta < 1.0 else 1.0
 
 
-def reference(X: np.ndarray, beta: float, rounds: int, penalty: Penalty) -> tuple[np.ndarray, np.ndarray]:
+def reference(X: np.ndarray, beta: float, rounds: int, penalty: ElasticNet) -> tuple[np.ndarray, np.ndarray]:
     """W, then H: times the ratio of the gradient's negative part to its positive part."""
     power = exponent(beta, penalty.l2)
     H = np.maximum(H0, POSITIVE_START * H0.max())
@@ -68,10 +70,10 @@ def reference(X: np.ndarray, beta: float, rounds: int, penalty: Penalty) -> tupl
 @BETAS
 @FORMS
 @PENALTIES
-def test_iterations_are_the_formula(beta: float, form: Any, penalty: Penalty) -> None:
+def test_iterations_are_the_formula(beta: float, form: Any, penalty: ElasticNet) -> None:
     data = data_for(beta)
     source = source_of(form(data), block_rows=6)
-    iterations = mu(source, H0, squared_norm=1.0, beta=beta, W_penalty=penalty, H_penalty=penalty)
+    iterations = mu(source, H0, squared_norm=1.0, beta=beta, on_W=Factor((penalty,)), on_H=Factor((penalty,)))
     for rounds, progress in enumerate(islice(iterations, 4)):
         W, H = reference(data, beta, rounds, penalty)
         np.testing.assert_allclose(progress.components, H, rtol=1e-10)
@@ -83,14 +85,14 @@ def test_iterations_are_the_formula(beta: float, form: Any, penalty: Penalty) ->
 @BETAS
 @FORMS
 @PENALTIES
-def test_objective_never_rises(beta: float, form: Any, penalty: Penalty) -> None:
+def test_objective_never_rises(beta: float, form: Any, penalty: ElasticNet) -> None:
     iterations = mu(
         source_of(form(data_for(beta))),
         H0,
         squared_norm=1.0,
         beta=beta,
-        W_penalty=penalty,
-        H_penalty=penalty,
+        on_W=Factor((penalty,)),
+        on_H=Factor((penalty,)),
     )
     objective = np.array([progress.objective for progress in islice(iterations, 60)])
     assert (np.diff(objective) <= 1e-12 * np.abs(objective[:-1])).all()
@@ -123,9 +125,7 @@ def test_residual_vanishes_at_an_exact_factorization(beta: float) -> None:
 def test_weights_of_transform_are_optimal(beta: float, form: Any) -> None:
     """Stationarity from the gradient of the definition: w g = 0, g >= 0."""
     H = H0
-    W = decode_beta_block(
-        form(X), H=np.ascontiguousarray(H.T), divergence=Divergence(beta), penalty=Penalty(0.05, 0.02)
-    )
+    W = decode_rows(form(X), H=np.ascontiguousarray(H.T), loss=Divergence(beta), on_W=Factor((ElasticNet(0.05, 0.02),)))
     Y = W @ H
     positive = Y ** (beta - 1) @ H.T + 0.05 + 0.02 * W
     gradient = positive - (X * Y ** (beta - 2)) @ H.T

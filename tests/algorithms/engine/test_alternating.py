@@ -12,17 +12,19 @@ import scipy.sparse as sp
 from scipy.optimize import nnls
 
 import partwise as pw
-from partwise.algorithms.alternating import POSITIVE_START, Momentum, Penalty, natural_residual
 from partwise.algorithms.anls import anls
+from partwise.algorithms.engine import ElasticNet, Factor
+from partwise.algorithms.engine.alternating import POSITIVE_START, Momentum
+from partwise.algorithms.engine.rows import natural_residual
 from partwise.algorithms.hals import hals
 from partwise.algorithms.mu import mu
 from partwise.sources import source_of
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
-W_PENALTY, H_PENALTY = Penalty(0.3, 0.2), Penalty(0.1, 0.5)
+W_PENALTY, H_PENALTY = ElasticNet(0.3, 0.2), ElasticNet(0.1, 0.5)
 PENALTIES = pytest.mark.parametrize(
     ("W_penalty", "H_penalty"),
-    [(Penalty(), Penalty()), (W_PENALTY, Penalty()), (Penalty(), H_PENALTY), (W_PENALTY, H_PENALTY)],
+    [(ElasticNet(), ElasticNet()), (W_PENALTY, ElasticNet()), (ElasticNet(), H_PENALTY), (W_PENALTY, H_PENALTY)],
     ids=["plain", "W", "H", "both"],
 )
 
@@ -62,7 +64,7 @@ def mu_reference(G: np.ndarray, B: np.ndarray, W: np.ndarray) -> np.ndarray:
 
 
 def reference(
-    update: Callable[..., np.ndarray], rounds: int, W_penalty: Penalty, H_penalty: Penalty, lift: float
+    update: Callable[..., np.ndarray], rounds: int, W_penalty: ElasticNet, H_penalty: ElasticNet, lift: float
 ) -> tuple[np.ndarray, np.ndarray]:
     H = H0.copy()
     eye = np.eye(len(H))
@@ -75,7 +77,7 @@ def reference(
     return W, H
 
 
-def objective(W: np.ndarray, H: np.ndarray, W_penalty: Penalty, H_penalty: Penalty) -> float:
+def objective(W: np.ndarray, H: np.ndarray, W_penalty: ElasticNet, H_penalty: ElasticNet) -> float:
     value = 0.5 * ((X - W @ H) ** 2).sum()
     value += W_penalty.l1 * W.sum() + 0.5 * W_penalty.l2 * (W**2).sum()
     return float(value + H_penalty.l1 * H.sum() + 0.5 * H_penalty.l2 * (H**2).sum())
@@ -91,14 +93,14 @@ ALGORITHMS = {
 @pytest.mark.parametrize("name", ALGORITHMS)
 @FORMS
 @PENALTIES
-def test_iterations_are_the_reference(name: str, form: Any, W_penalty: Penalty, H_penalty: Penalty) -> None:
+def test_iterations_are_the_reference(name: str, form: Any, W_penalty: ElasticNet, H_penalty: ElasticNet) -> None:
     algorithm, update, lift = ALGORITHMS[name]
     iterations = algorithm(
         source_of(form(X), block_rows=10),
         H0,
         squared_norm=float(np.vdot(X, X)),
-        W_penalty=W_penalty,
-        H_penalty=H_penalty,
+        on_W=Factor((W_penalty,)),
+        on_H=Factor((H_penalty,)),
     )
     for rounds, progress in enumerate(islice(iterations, 4)):
         W, H = reference(update, rounds, W_penalty, H_penalty, lift)
@@ -123,7 +125,7 @@ def test_several_sweeps_come_nearer_to_the_exact_step(form: Any) -> None:
 # --- the residual of the optimality conditions --------------------------------------------------------------
 
 
-def residual_of(W: np.ndarray, H: np.ndarray, W_penalty: Penalty, H_penalty: Penalty) -> float:
+def residual_of(W: np.ndarray, H: np.ndarray, W_penalty: ElasticNet, H_penalty: ElasticNet) -> float:
     """The natural residual of both factors from gradients of the definition, relative to |X|."""
     R = W @ H - X
     gW = R @ H.T + W_penalty.l1 + W_penalty.l2 * W
@@ -167,8 +169,8 @@ def test_a_residual_below_tol_is_one(make: Any, penalised: bool) -> None:
     assert model.converged_
     assert model.kkt_ <= tol
     n, m = X.shape
-    W_penalty = Penalty(m * model.l1_W, m * model.l2_W)
-    H_penalty = Penalty(n * model.l1_H, n * model.l2_H)
+    W_penalty = ElasticNet(m * model.l1_W, m * model.l2_W)
+    H_penalty = ElasticNet(n * model.l1_H, n * model.l2_H)
     assert residual_of(W, model.components_, W_penalty, H_penalty) <= 5 * tol
 
 

@@ -1,0 +1,109 @@
+"""Beta-divergences: not quadratic, so a pass gives both parts of the gradient, ``positive - negative``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.sources import blocks
+from partwise.sources.protocol import Block
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The beta-divergence: 2 is half the squared error, 1 Kullback-Leibler, 0 Itakura-Saito.
+
+    Parameters
+    ----------
+    beta : float
+        Which.
+    """
+
+    beta: float
+
+    def exponent(self, *, curved: bool) -> float:
+        """The power of the ratio with which the update never raises the objective.
+
+        Févotte & Idier (2011), section 4.1: with r = w_new / w the divergence is at most, up to constants, a
+        sum of ``-num r^(beta-1)/(beta-1)`` and ``den r^beta/beta`` (num r if beta > 2, den r if beta <
+        1).  A curved penalty (l2) adds ``l2 w r^2/2``, so for beta < 2 all but the first term are bounded by
+        ``r^2/2``; r = (num/den)^(1/(3-beta)).
+        """
+        if self.beta > 2.0:
+            return 1.0 / (self.beta - 1.0)
+        if curved:
+            return 1.0 / (3.0 - self.beta)
+        return 1.0 if self.beta >= 1.0 else 1.0 / (2.0 - self.beta)
+
+    def value(self, x: Array, y: Array) -> float:
+        """Sum of the divergences of x from y over these entries."""
+        beta = self.beta
+        if beta == 1.0:
+            logs = np.log(np.divide(x, y, out=np.ones_like(x), where=x > 0.0))
+            return float((x * logs - x + y).sum(dtype=np.float64))
+        if beta == 0.0:
+            quotient = x / y
+            return float((quotient - np.log(quotient) - 1.0).sum(dtype=np.float64))
+        parts = x**beta + (beta - 1.0) * y**beta - beta * x * y ** (beta - 1.0)
+        return float(parts.sum(dtype=np.float64) / (beta * (beta - 1.0)))
+
+    def block_value(self, block: Block, W: Array, H: Array) -> float:
+        """The divergence of a block from ``W H``."""
+        total = 0.0
+        for rows, part in _chunks(block):
+            if self.beta == 1.0 and not blocks.is_complete(part):
+                # entries that are not stored are zeros of X: their divergence is (WH)_ij, summed without forming it
+                WH = _floor(blocks.product_at(part, W[rows], H))
+                total += self.value(blocks.values(part), WH)
+                total += float(W[rows].sum(axis=0, dtype=np.float64) @ H.sum(axis=0, dtype=np.float64))
+                total -= float(WH.sum(dtype=np.float64))
+            else:
+                total += self.value(np.ravel(blocks.to_dense(part)), _floor(np.ravel(W[rows] @ H.T)))
+        return total
+
+    def gradient_W(self, block: Block, W: Array, H: Array) -> tuple[Array, Array]:
+        """Negative part ``(X (WH)^(beta-2)) H'`` and positive part ``(WH)^(beta-1) H'``."""
+        negative, positive = np.empty_like(W), np.empty_like(W)
+        for rows, part in _chunks(block):
+            WH, weighted = self._weighted(part, W[rows], H)
+            negative[rows] = blocks.dot(weighted, H)
+            positive[rows] = H.sum(axis=0) if self.beta == 1.0 else self._powers(part, W[rows], H, WH) @ H
+        return negative, positive
+
+    def gradient_H(self, block: Block, W: Array, H: Array) -> tuple[Array, Array]:
+        """The block's share of ``(X (WH)^(beta-2))' W`` and ``(WH)^(beta-1)' W``."""
+        negative, positive = np.zeros_like(H), np.zeros_like(H)
+        for rows, part in _chunks(block):
+            WH, weighted = self._weighted(part, W[rows], H)
+            negative += blocks.tdot(weighted, W[rows])
+            if self.beta != 1.0:
+                positive += self._powers(part, W[rows], H, WH).T @ W[rows]
+        if self.beta == 1.0:
+            positive += W.sum(axis=0, dtype=np.float64).astype(H.dtype)
+        return negative, positive
+
+    def _weighted(self, part: Block, W: Array, H: Array) -> tuple[Array, Block]:
+        """``WH`` at the stored entries, and ``X (WH)^(beta-2)``."""
+        WH, x = _floor(blocks.product_at(part, W, H)), blocks.values(part)
+        return WH, blocks.with_values(part, x / WH if self.beta == 1.0 else x * WH ** (self.beta - 2.0))
+
+    def _powers(self, part: Block, W: Array, H: Array, WH: Array) -> Array:
+        full = WH.reshape(part.shape) if blocks.is_complete(part) else _floor(W @ H.T)
+        return np.asarray(full ** (self.beta - 1.0))
+
+
+def _chunks(block: Block) -> Iterator[tuple[slice, Block]]:
+    """Row chunks of the block in which entries that are not stored can be filled in at little memory."""
+    for a, b in blocks.row_chunks(block):
+        yield slice(a, b), block if (a, b) == (0, block.shape[0]) else block[a:b]
+
+
+def _floor(WH: Array) -> Array:
+    """Keep products away from zero, where powers and quotients are not finite."""
+    return np.asarray(np.maximum(WH, np.finfo(WH.dtype).tiny ** 0.5, out=WH))

@@ -1,0 +1,11 @@
+"""All penalties: a new one is a class in a file of its own here, and a line below.
+
+Its fields are the parameters of estimators, less the letter of the factor: ``l1`` is ``l1_W`` and ``l1_H``.
+"""
+
+from partwise.algorithms.engine.penalties.base import Penalty
+from partwise.algorithms.engine.penalties.elastic_net import ElasticNet
+
+PENALTIES: tuple[type[Penalty], ...] = (ElasticNet,)
+
+__all__ = ["PENALTIES", "ElasticNet", "Penalty"]
