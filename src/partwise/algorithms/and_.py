@@ -29,7 +29,7 @@ from partwise.sources.protocol import Block
 Array = npt.NDArray[Any]
 
 FIRST, DECAY, STEPS = 0.1, 1.1, 50  # of the paper's experiments: thresholds 0.1 / 1.1^j, T (under noise 100)
-# the paper's steps shrink an error more slowly than fitted decoders do, so the threshold must wait for them
+# adaptive thresholds: gradient steps shrink an error slowly, so thresholds wait for them, well above the decoding error
 FASTEST, SHARE = 2.0, 8.0
 IN_SPAN = 1e-12  # a start that lies outside the span of the data by no more than this lies in it
 

@@ -38,6 +38,7 @@ FARTHER = 2.0  # a record this many times noisier than the median weighs less
 SHARES = 1e-3  # share of weights above zero, and of those at zero, at least
 LOST = 1e-6  # a component of whose sum less than this is left is no longer there
 TINY = float(np.finfo(float).tiny)
+SPREAD = 1e-12  # eigenvalues of second moments below this times the largest are rounding
 NOISELESS = 1e-12  # noise relative to the data, in squares, below which it may be rounding
 
 
@@ -218,7 +219,7 @@ def shrunken(WW: Array, WX: Array, profile: Array) -> tuple[Array, Array, float]
         tau.
     """
     d, V = np.linalg.eigh(WW)
-    d = np.maximum(d, 1e-12 * d[-1])
+    d = np.maximum(d, SPREAD * d[-1])
     Z = V.T @ (WX - WW.sum(axis=1)[:, None] * profile)
     ratio = np.einsum("ij,ij->i", Z, Z) / (len(profile) * d)  # 1 + d tau^2 in expectation
 

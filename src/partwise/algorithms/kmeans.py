@@ -21,8 +21,8 @@ from partwise.sources.protocol import Block, Rows
 Array = npt.NDArray[Any]
 
 SAMPLE = 20_000  # records among which the starts are compared, at least
-SAMPLE_PER_CLUSTER = 500
-MAX_ITER = 100
+SAMPLE_PER_CLUSTER = 500  # so that small clusters are in the sample too
+MAX_ITER = 100  # passes; most data settles in some tens
 COMPARABLE = 1e-4  # to this part the inertia of a start must be known for starts to be compared
 ROUNDING = 32.0  # epsilons of a record's squared norm: below it a squared distance may be rounding
 

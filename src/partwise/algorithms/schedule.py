@@ -16,7 +16,7 @@ from partwise.sources.protocol import Block
 Array = npt.NDArray[Any]
 
 FIRST_THRESHOLD, FIRST_MARGIN = 0.1, 2.0  # as in the paper, or this times the decoding error if that is less
-QUANTILE = 0.99
+QUANTILE = 0.99  # of the negative weights: nearly the largest error, without the say of a few outliers
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from partwise.outcomes import AVERAGE_ERROR
 from partwise.sources import Inspection, RowSource, blocks, inspect
 from partwise.sources.protocol import Block
 
-ENDLESS = np.iinfo(np.int64).max
+ENDLESS = np.iinfo(np.int64).max  # batches
 
 
 class ConservativeNMF(Looped):

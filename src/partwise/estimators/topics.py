@@ -28,8 +28,7 @@ from partwise.exceptions import DegenerateDataWarning, InputError
 from partwise.linalg.simplex import KL_TOL, Loss
 from partwise.sources import Inspection, RowSource
 
-ENOUGH_DOCUMENTS = 50  # in which an anchor occurs, by default; in a small corpus one document in
-SMALL_CORPUS = 20
+ENOUGH_DOCUMENTS, SMALL_CORPUS = 50, 20  # in which an anchor occurs, by default; in a small corpus one document in 20
 
 
 class AnchorTopics(Factorization):
