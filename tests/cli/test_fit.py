@@ -277,7 +277,8 @@ def test_nobody_reads(folder: Path) -> None:
     words = ["fit", "data.csv", "-k", "3", "-m", "spa", "-o", "out"]
     ended = subprocess.run([*start, *words], stdout=writer, stderr=subprocess.PIPE, timeout=120)
     os.close(writer)
-    assert (ended.returncode, ended.stderr) == (0, b"")
+    # a bar that is not shown leaves an empty line in rich before 14.3
+    assert (ended.returncode, ended.stderr.strip()) == (0, b"")
     assert manifest("out")["status"] == "complete"
 
 
