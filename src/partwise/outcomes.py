@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
+from numbers import Real
 from typing import Any, Literal, get_args
 
 Kind = Literal[
@@ -68,6 +69,12 @@ class Stop:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"no kind of stop {self.kind!r}; there are {', '.join(KINDS)}")
+        numbers = [self.value, self.tolerance, *(self.details.values() if isinstance(self.details, Mapping) else "?")]
+        known = {"value", "tolerance", "n_iter", "residual"}
+        whole = isinstance(self.n_iter, int) and all(isinstance(number, Real) for number in numbers)
+        words = isinstance(self.cause, str) and self.measure in ("", *MEASURES)
+        if not whole or not words or known & set(self.details) or not isinstance(self.before, Stop | None):
+            raise ValueError("a stop is made of numbers, a measure, a cause and the stop before")
 
     @property
     def converged(self) -> bool:
@@ -76,7 +83,8 @@ class Stop:
 
     def as_dict(self) -> dict[str, Any]:
         """For files; without what says nothing."""
-        values = asdict(self)
+        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        values |= {"details": dict(self.details), "before": None if self.before is None else self.before.as_dict()}
         return {name: value for name, value in values.items() if value == value and value not in ("", {}, None)}
 
     @classmethod

@@ -216,5 +216,5 @@ def test_the_limit_may_be_raised(name: str) -> None:
 @pytest.mark.parametrize("name", ALTERNATING)
 def test_other_data_is_refused(name: str) -> None:
     _, kept = states(make(name, max_iter=6), X)
-    with pytest.raises(InputError, match="of 96 rows"):
+    with pytest.raises(InputError, match="n_samples 97, not 96"):
         make(name).fit(X[:-1], state=kept[6])

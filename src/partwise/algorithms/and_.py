@@ -56,7 +56,10 @@ class Falling:
 
     def at(self, stage: int) -> float | None:
         """The threshold of a stage."""
-        return self.first / self.decay**stage
+        try:
+            return self.first / float(self.decay) ** stage
+        except OverflowError:
+            return 0.0
 
     @property
     def fall(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ Callback = Callable[["Progress"], Any]
 State = Mapping[str, Any]  # arrays and numbers by name, flat
 
 RECORDED = "history."  # before the names of the history's columns, in a state
+KEYS = "keys"  # the names of all other entries of a state: one that is lost is missed
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,11 @@ def run(
         last = rows[-1]
         certified = bool(state["certified"])
         now = Progress(
-            np.asarray(state["components"]), last["objective"], last["residual"], first - 1, certified=certified
+            np.asarray(state["components"]),
+            float(last["objective"]),
+            float(last["residual"]),
+            first - 1,
+            certified=certified,
         )
         over = _reached(now, max_iter, tol, measure, ())
         if over is not None:  # nothing is left of it
@@ -236,6 +242,7 @@ class _Kept(Mapping[str, Any]):
 
     def __init__(self, progress: Progress, rows: list[dict[str, float]], kept: State) -> None:
         self._own = {**progress.state, **kept, "components": progress.components, "certified": progress.certified}
+        self._own[KEYS] = np.frombuffer(json.dumps(sorted(self._own)).encode(), np.uint8)
         self._rows = rows
         self._columns: dict[str, Array] | None = None
 

@@ -195,6 +195,8 @@ class AND(Iterative):
         if first:  # what an earlier fit found is not about this stream
             for name in [name for name in vars(self) if name.endswith("_")]:
                 delattr(self, name)
+        if not first:
+            self._check_preparation()
         source = self._open(X, reset=first)
         seen = inspect(source)
         self._check_data(seen)

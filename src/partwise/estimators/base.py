@@ -18,8 +18,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from partwise.algorithms.loop import Progress, State, run
-from partwise.algorithms.randomness import packed, unpack
+from partwise.algorithms.randomness import packed
 from partwise.estimators import telling
+from partwise.estimators.continuing import OF, check_state, ticket
 from partwise.exceptions import InputError, Place
 from partwise.io.opening import open_source
 from partwise.io.preparation import KINDS, Preparation, prepare
@@ -74,7 +75,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> model
         SPA(n_components=3).set_preparation('unit')
         """
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise InputError(
                 f"{{parameter}} must be one of {', '.join(KINDS)}, got {str(kind)[:60]!r}",
                 parameter="kind",
@@ -170,6 +171,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """The call that makes it."""
         shown: str = super().__repr__(N_CHAR_MAX)
+        done = vars(self).get("preparation_")
+        if done is not None and done.kind != self.preparation:  # set anew, for the next fit
+            return f"<{shown} fitted with preparation {done.kind!r}, {self.preparation!r} is set for the next fit>"
         return shown if self.preparation == "none" else f"{shown}.set_preparation({self.preparation!r})"
 
     def __sklearn_clone__(self) -> Self:
@@ -211,15 +215,17 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Fit, or leave everything as it was; weights are None if not wanted, or if Ctrl-C came meanwhile."""
         with self._all_or_nothing():
             source, self.components_ = self._run(X, truth, state)
-        self.n_components_ = len(self.components_)
-        self.reconstruction_error_ = np.nan
-        W = None
-        try:
-            W = self._decode(source, stored=stored) if weights else None
-            Ht = np.ascontiguousarray(self.components_.T)
-            squared, norm = squared_residual(source, Ht, W=W, decode=self._decoder(source.dtype))
-            self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
-        except KeyboardInterrupt:
+            self.n_components_ = len(self.components_)
+            self.reconstruction_error_ = np.nan
+            W, told = None, False
+            try:
+                W = self._decode(source, stored=stored) if weights else None
+                Ht = np.ascontiguousarray(self.components_.T)
+                squared, norm = squared_residual(source, Ht, W=W, decode=self._decoder(source.dtype))
+                self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
+            except KeyboardInterrupt:
+                told = True
+        if told:
             warnings.warn(
                 "interrupted while the weights were computed; the components are kept, reconstruction_error_ is NaN",
                 RuntimeWarning,
@@ -277,6 +283,15 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
         )
         return open_source(checked)
+
+    def _check_preparation(self) -> None:
+        """Batches are prepared as the first one was: another preparation would change the units in between."""
+        if self.preparation_.kind != self.preparation:
+            raise InputError(
+                f"{{parameter}} is {self.preparation!r} now and was {self.preparation_.kind!r} for the batches before; "
+                "a stream has one preparation",
+                parameter="preparation",
+            )
 
     def _check_features(self, count: int, names: Any, *, reset: bool) -> None:
         """What scikit-learn's validation does for tables, for sources: remember or compare number and names."""
@@ -411,9 +426,11 @@ class Looped(Ended, Factorization):
         measures = None
         if truth is not None:
             measures = self._measures(check_components(truth, source.shape[1], name="truth"))
+        of = ticket(type(self).__name__, self.preparation, source, k, seen)
         if state is not None:
-            unpack(state["rng"], rng)
-        kept = {"rng": packed(rng)}  # as it is before the first draw: what a continued fit draws again is the same
+            check_state(state, of, rng)
+        # the generator as it is before the first draw: what a continued fit draws again is the same
+        kept = {OF: of, "rng": packed(rng)}
         began = perf_counter()
         max_iter, tol = self._limits()
         result = run(

@@ -222,6 +222,8 @@ class ConservativeNMF(Looped):
         if getattr(X, "ndim", 2) == 1 or (isinstance(X, (list, tuple)) and np.ndim(X) == 1):
             X = np.asarray(X)[None, :]
         first = not hasattr(self, "_learner")
+        if not first:
+            self._check_preparation()
         source = self._open(X, reset=first)
         self._check_data(inspect(source))
         if first:

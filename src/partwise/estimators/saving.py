@@ -15,7 +15,7 @@ import numpy as np
 import partwise.estimators as home
 from partwise.algorithms.loop import History
 from partwise.algorithms.separability import Separability
-from partwise.estimators.base import Factorization
+from partwise.estimators.base import Ended, Factorization
 from partwise.exceptions import InputError, ReaderError
 from partwise.io.guard import fail
 from partwise.io.model import Document, Record, read_document, write_document
@@ -189,6 +189,12 @@ def _check_fitted(model: Any) -> None:
     names = getattr(model, "feature_names_in_", None)
     if names is not None and np.shape(names) != (H.shape[1],):
         raise ValueError(f"it has {np.shape(names)} names for {H.shape[1]} features")
+    if isinstance(model, Ended) and not isinstance(vars(model).get("stop_"), Stop | None):
+        raise ValueError("its stop_ is no Stop")
+    if not isinstance(vars(model).get("history_", {}), Mapping) or type(vars(model).get("n_iter_", 0)) is not int:
+        raise ValueError("its history_ is no table, or n_iter_ no number")
+    if model.preparation != "none" and "preparation_" not in vars(model):
+        raise ValueError("what its preparation has learnt is not there")
     known = model.preparation_
     if not isinstance(known, Preparation) or (known.weights is not None and known.weights.shape != (H.shape[1],)):
         raise ValueError("its preparation is for other data")
@@ -203,6 +209,8 @@ def _restore_learner(model: Any, state: Mapping[str, Any]) -> None:
     for name, wanted in learner.state().items():
         if state[name].shape != wanted.shape or state[name].dtype != wanted.dtype:
             raise ValueError(f"the state of its learner does not go with its components ({name})")
+        if not np.isfinite(state[name]).all() or (name == "totals" and (state[name] < 0.0).any()):
+            raise ValueError(f"the state of its learner holds numbers that no learner has ({name})")
     learner.restore(dict(state))
     model._learner = learner
 

@@ -74,7 +74,10 @@ def reason(stop: Stop) -> str:
     """
     template = REACHED.get(stop.measure, "converged") if stop.kind == "converged" else _by_cause(SENTENCES, stop)
     facts = {"residual": RESIDUALS.get(stop.measure, "residual"), **stop.details}
-    told = template.format(value=stop.value, tolerance=stop.tolerance, n_iter=stop.n_iter, **facts)
+    try:
+        told = template.format(value=stop.value, tolerance=stop.tolerance, n_iter=stop.n_iter, **facts)
+    except KeyError:  # of a file that leaves out what its cause goes with
+        told = f"it ended ({stop.kind})"
     return told if stop.before is None else f"{reason(stop.before)}; then {told}"
 
 

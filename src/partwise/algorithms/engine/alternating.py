@@ -166,11 +166,11 @@ def _opening(H0: Array, H: Array, loss: SquaredError, on_W: Factor, lift: float,
     """The exact weights of the start."""
     if plain and isinstance(on_W.constraint, NonNegative):  # components may be nearly dependent there
         gram = Gram.of(H0, H.dtype, **on_W.elastic)
-        return partial(_decoded_block, gram=gram, loss=loss, on_W=on_W, lift=lift)
+        return partial(_exact_block, gram=gram, loss=loss, on_W=on_W, lift=lift)
     return partial(_solved_block, H=H, shared=loss.shared(H), loss=loss, on_W=on_W, lift=lift)
 
 
-def _decoded_block(block: Block, *, gram: Gram, loss: SquaredError, on_W: Factor, lift: float) -> Any:
+def _exact_block(block: Block, *, gram: Gram, loss: SquaredError, on_W: Factor, lift: float) -> Any:
     W = np.ascontiguousarray(decode_block(block, gram), block.dtype)
     return _opened(block, W, loss, on_W, lift)
 
