@@ -614,9 +614,17 @@ def test_a_checkpoint_of_something_else(program: Program, monkeypatch: pytest.Mo
             program("fit", "data.csv", *LONG, "-o", "out", "--checkpoint-every", 0)
     place = Path("out/checkpoint.safetensors")
     state, note = read_state(place)
-    write_state(place, state, note | {"estimator": "AND"})
+    text = bytes(state["of"]).replace(b'"HALS"', b'"AND"')
+    write_state(place, state | {"of": np.frombuffer(text, np.uint8)}, note)
     _, said = program("fit", "-o", "out", "--resume", code=1)
-    assert "holds AND with components of shape (3, 12), not HALS of 12 features; --overwrite begins anew" in said
+    assert "it is of a fit with method 'AND', not 'HALS'; the whole command with --overwrite" in " ".join(said.split())
+        said.split()
+    )
+    write_state(place, {"components": state["components"]}, {})
+    _, said = program("fit", "-o", "out", "--resume", code=1)
+    assert "it must be what a callback was given as Progress.state, whole" in " ".join(said.split())
+    _, said = program("fit", "-o", "out", "--resume", "--overwrite", code=2)
+    assert "give one of them" in said
     place.write_bytes(b"rubbish")
     _, said = program("fit", "-o", "out", "--resume", code=1)
     assert "not a readable checkpoint" in said

@@ -223,9 +223,11 @@ def test_a_second_ctrl_c_stops_at_once(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_one_program_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     nmf(*OPTIONS, "-n", 300, "-o", "run")
-    held = lock(Path("run.log"))
-    nmf(*OPTIONS, "-n", 600, "-o", "run", "--resume", code=1)
-    assert "another partwise is writing into it" in " ".join(capsys.readouterr().err.split())
+    before, held = files("run"), lock(Path("run.log"))
+    for flag in ("--resume", "--overwrite"):  # which leaves all of the other's files alone
+        nmf(*OPTIONS, "-n", 600, "-o", "run", flag, code=1)
+        assert "another partwise is writing into it" in " ".join(capsys.readouterr().err.split())
+        assert files("run") == before
     os.close(held)
     nmf(*OPTIONS, "-n", 600, "-o", "run", "--resume")
 

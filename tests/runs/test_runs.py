@@ -89,7 +89,7 @@ def test_slow_writes_come_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("partwise.runs.checkpoints.write_state", slow)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    keep = Checkpoints(tmp_path / "state", 5.0, Interrupt(), {})
+    keep = Checkpoints(tmp_path / "state", 5.0, Interrupt())
     for number in range(61):
         keep(Progress(np.eye(2), 1.0, n_iter=number, state={"x": 1}))
         clock[0] += 1.0
@@ -141,7 +141,7 @@ def test_ctrl_c_ends_a_fit_with_a_state(tmp_path: Path) -> None:
     place = tmp_path / "state"
     with Interrupt() as interrupt, interrupt.held():
         press = lambda progress: ctrl_c() if progress.n_iter == 4 else None  # noqa: E731
-        model = pw.HALS(**options, callbacks=[press, Checkpoints(place, 1e9, interrupt, {})])
+        model = pw.HALS(**options, callbacks=[press, Checkpoints(place, 1e9, interrupt)])
         with pytest.warns(match="interrupted"):
             model.fit(X)
     assert (model.stop_.kind, model.n_iter_) == ("interrupted", 4)

@@ -120,6 +120,8 @@ class Running:
 
         if self.again and self.resume:
             raise Failure("--from repeats a run, --resume goes on with one: give one of them", 2)
+        if self.overwrite and self.resume:
+            raise Failure("--overwrite replaces a run, --resume goes on with it: give one of them", 2)
         if self.again:
             return read_run(self.again)
         folder = self.out or OUT
@@ -173,7 +175,7 @@ def fit(
     with voice.failing():
         words = asked.given(context) | ({"reading": reading} if reading.given() else {})
         manifest = running.earlier()
-        job = _job(data, words, manifest)
+        job = _job(data, words, manifest, running.place if running.resume else None)
         folder, resume = RunFolder(running.place, OUTPUTS), running.resume and manifest is not None
         if manifest and resume and manifest["status"] == COMPLETE and folder.is_whole(manifest["outputs"]):
             _tell_finished(folder, manifest, voice)
@@ -192,11 +194,12 @@ def fit(
     raise typer.Exit(running.code(code, session.fitted.facts()))
 
 
-def _job(data: str | None, given: dict[str, Any], manifest: dict[str, Any] | None) -> Job:
-    """What is to be done; a manifest says it all, and options may only repeat it."""
+def _job(data: str | None, given: dict[str, Any], manifest: dict[str, Any] | None, place: Path | None) -> Job:
+    """What is to be done; a manifest says it all, and options may only repeat it; `place` had none to go on with."""
     if manifest is None:
         if data is None:
-            raise Failure("give DATA, the file to read (partwise fit --help says more)", 2)
+            rest = f"{place} holds no run to go on with: " if place is not None else ""
+            raise Failure(f"{rest}give DATA, the file to read (partwise fit --help says more)", 2)
         return _checked(Job(data, **given))
     before = _checked(Job.of_json(manifest["job"], str(manifest["data"].get("path"))))
     if "options" in given:

@@ -12,6 +12,8 @@ from partwise.cli.models import open_model
 from partwise.cli.results import MODEL
 from partwise.cli.wording import sentence
 
+ANEW = "the whole command with --overwrite instead of --resume begins anew"
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -102,28 +104,33 @@ def fit(
     """
     from partwise.estimators.catalog import find_method
     from partwise.estimators.weights import fit_weights
+    from partwise.exceptions import InputError
     from partwise.runs import Checkpoints
     from partwise.runs.progress import Watch
     from partwise.sources import inspect
 
     method, iterates = find_method(job.method), "callbacks" in model.get_params(deep=False)
     task = progress.add_task(f"{method.name}, k = {job.k or len(model.init)}", total=1.0 if iterates else None, note="")
-    state, done = _state(folder, model, source.shape[1]) if iterates else (None, 0)
+    state, done = _state(folder) if iterates else (None, 0)
     if iterates:
         norm = inspect(source).norm if job.preprocess == "none" and not progress.disable else None
         watch = Watch(progress, task, model, measure=method.measure, norm=norm, n_samples=source.shape[0])
-        note = {"estimator": type(model).__name__}
-        model.set_params(callbacks=[watch, Checkpoints(folder.checkpoint, every, interrupt, note)])
+        model.set_params(callbacks=[watch, Checkpoints(folder.checkpoint, every, interrupt)])
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        weights = fit_weights(model, source, state)
+        try:
+            weights = fit_weights(model, source, state)
+        except InputError as error:
+            if error.parameter != "state":
+                raise
+            raise Failure(f"{folder.checkpoint}: {error.worded('it', '')}; {ANEW}") from None
     if iterates:
         model.set_params(callbacks=())
     progress.update(task, total=1.0, completed=1.0)
     return Fitted(model, weights, _sentences(seen), done)
 
 
-def _state(folder: RunFolder, model: Any, n_features: int) -> tuple[Any, int]:
+def _state(folder: RunFolder) -> tuple[Any, int]:
     """What an earlier fit has left to go on with, and how many iterations it had done."""
     from partwise.exceptions import ReaderError
     from partwise.runs import read_state
@@ -133,14 +140,8 @@ def _state(folder: RunFolder, model: Any, n_features: int) -> tuple[Any, int]:
     try:
         state, note = read_state(folder.checkpoint)
     except ReaderError as error:
-        raise Failure(f"{error}; --overwrite begins anew") from None  # its cause is not the data
-    name, found = type(model).__name__, getattr(state.get("components"), "shape", ())
-    if note.get("estimator") != name or found[1:] != (n_features,):
-        raise Failure(
-            f"{folder.checkpoint} holds {note.get('estimator')} with components of shape {found}, not {name} of "
-            f"{n_features} features; --overwrite begins anew"
-        )
-    return state, int(note["n_iter"])
+        raise Failure(f"{error}; {ANEW}") from None  # its cause is not the data
+    return state, int(note.get("n_iter", 0))
 
 
 def start_file(path: Path) -> Path:

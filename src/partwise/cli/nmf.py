@@ -150,18 +150,22 @@ class Run:
             settings.features, n_features, dtype, rng, rule, batch_size=settings.batch
         )
         before = [path for path in (self.state, self.model, self.log) if path.exists()]
-        kept = 0
-        if resume and self.state in before:
-            kept = self._restore()
-        elif before and not overwrite:
+        goes_on = resume and self.state in before
+        if before and not goes_on and not overwrite:
             raise Failure(
                 f"{before[0]} is there already: give --resume to go on, --overwrite to begin anew, or another NAME", 2
             )
-        else:
-            for path in before:
-                path.unlink()
-            self._write_state(0)  # first, so that there never is a log without a checkpoint
-        self._open_log(kept)
+        self._open_log()  # and lock it, before anything of a run that may be going on is touched
+        try:
+            if goes_on:
+                self._go_on()
+            else:
+                self._write_state(0)  # first, so that there never is a log without a checkpoint
+                self.model.unlink(missing_ok=True)
+                self._lines.truncate(0)
+        except BaseException:
+            self.__exit__()
+            raise
         sweep(name.parent, [path.name for path in (self.log, self.model, self.state)])
 
     def __enter__(self) -> Run:
@@ -204,6 +208,12 @@ class Run:
         if self.learner.seen and not self.model.exists():
             write_model(self.model, self.learner.detectors, self.learner.features)
 
+    def _go_on(self) -> None:
+        kept = self._restore()
+        if self.log.stat().st_size < kept:
+            raise Failure(f"{self.log} is shorter than when {self.state} was written; it cannot go on")
+        self._lines.truncate(kept)  # batches after the checkpoint come again
+
     def _restore(self) -> int:
         from partwise.exceptions import ReaderError
         from partwise.runs import read_state
@@ -223,18 +233,13 @@ class Run:
         self.best = state["best"]
         return int(state["log_bytes"])
 
-    def _open_log(self, kept: int) -> None:
+    def _open_log(self) -> None:
         from partwise.runs import lock
 
         with writing(str(self.log)):
             self.log.touch()
             self._locked = lock(self.log)
             self._lines: BinaryIO = self.log.open("ab", buffering=0)
-        if self.log.stat().st_size < kept:
-            self.__exit__()
-            raise Failure(f"{self.log} is shorter than when {self.state} was written; it cannot go on")
-        # batches after the checkpoint come again
-        self._lines.truncate(kept)
 
 
 class _Rows:

@@ -73,7 +73,7 @@ def save(model: Factorization, path: str | PathLike[str], *, data: Any = None) -
             fitted[key] = Record("Learner", value.state())
         elif ATTRIBUTE.fullmatch(key):
             fitted[key] = _packed(value)
-        elif key not in parameters:
+        elif key not in parameters and key != "preparation":
             notes.append(f"{key} is not saved")
     write_document(Document(name, parameters, fitted, _provenance(model, data), notes), path)
 

@@ -93,14 +93,12 @@ class Checkpoints:
         Seconds between two writes.
     interrupt : Interrupt
         Whose Ctrl-C it turns into the end of the fit.
-    note : mapping
-        For the file.
     """
 
     share = SHARE
 
-    def __init__(self, path: Path, every: float, interrupt: Interrupt, note: Mapping[str, Any]) -> None:
-        self.path, self.every, self.interrupt, self.note = path, every, interrupt, note
+    def __init__(self, path: Path, every: float, interrupt: Interrupt) -> None:
+        self.path, self.every, self.interrupt = path, every, interrupt
         self._next = time.monotonic() + every
 
     def __call__(self, progress: Progress) -> Stop | None:
@@ -116,7 +114,7 @@ class Checkpoints:
         """Write it now; a fit does not end for want of a checkpoint."""
         begin = time.monotonic()
         try:
-            write_state(self.path, progress.state, {**self.note, "n_iter": progress.n_iter})
+            write_state(self.path, progress.state, {"n_iter": progress.n_iter})
         except OSError as error:
             reason = error.strerror or error
             warnings.warn(f"there is no checkpoint: {self.path} cannot be written ({reason})", stacklevel=2)
