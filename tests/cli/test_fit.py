@@ -618,8 +618,6 @@ def test_a_checkpoint_of_something_else(program: Program, monkeypatch: pytest.Mo
     write_state(place, state | {"of": np.frombuffer(text, np.uint8)}, note)
     _, said = program("fit", "-o", "out", "--resume", code=1)
     assert "it is of a fit with method 'AND', not 'HALS'; the whole command with --overwrite" in " ".join(said.split())
-        said.split()
-    )
     write_state(place, {"components": state["components"]}, {})
     _, said = program("fit", "-o", "out", "--resume", code=1)
     assert "it must be what a callback was given as Progress.state, whole" in " ".join(said.split())
