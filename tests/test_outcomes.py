@@ -18,6 +18,14 @@ def test_round_trip() -> None:
     assert values["before"] == {"kind": "floor", "value": 0.1, "n_iter": 0, "cause": "threshold"}
 
 
+def test_what_is_not_known_in_both_is_equal() -> None:
+    stop, same = (Stop("passes", 3, tolerance=float("nan"), n_iter=10) for _ in range(2))
+    assert stop == same
+    assert len({stop, same}) == 1
+    assert stop != Stop("passes", 4, n_iter=10)
+    assert stop != "passes"
+
+
 @pytest.mark.parametrize(
     "values",
     [

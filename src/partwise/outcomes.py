@@ -33,7 +33,7 @@ AVERAGE_ERROR = "error"  # of samples that are not learnt yet
 MEASURES = (KKT, CHANGE, FIXED_POINT, AVERAGE_ERROR)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stop:
     """Why a fit ended.
 
@@ -75,6 +75,13 @@ class Stop:
         words = isinstance(self.cause, str) and self.measure in ("", *MEASURES)
         if not whole or not words or known & set(self.details) or not isinstance(self.before, Stop | None):
             raise ValueError("a stop is made of numbers, a measure, a cause and the stop before")
+
+    def __eq__(self, other: object) -> bool:
+        """Equal numbers and words; what is not known (NaN) in both is equal too."""
+        return self.as_dict() == other.as_dict() if isinstance(other, Stop) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.n_iter, self.measure, self.cause))
 
     @property
     def converged(self) -> bool:
