@@ -201,6 +201,17 @@ def run(
     return _result(now, stop, rows)
 
 
+def as_bytes(values: Any) -> npt.NDArray[np.uint8]:
+    """Words and numbers as an entry of a state: the bytes of their JSON."""
+    text = json.dumps(values, default=lambda value: value.tolist())
+    return np.frombuffer(text.encode(), np.uint8).copy()
+
+
+def of_bytes(entry: npt.ArrayLike) -> Any:
+    """What such an entry says."""
+    return json.loads(np.asarray(entry, np.uint8).tobytes())
+
+
 def recorded_rows(state: State | None) -> list[dict[str, float]]:
     """The rows of the history that a state holds."""
     columns = {name[len(RECORDED) :]: values for name, values in (state or {}).items() if name.startswith(RECORDED)}
@@ -242,7 +253,6 @@ class _Kept(Mapping[str, Any]):
 
     def __init__(self, progress: Progress, rows: list[dict[str, float]], kept: State) -> None:
         self._own = {**progress.state, **kept, "components": progress.components, "certified": progress.certified}
-        self._own[KEYS] = np.frombuffer(json.dumps(sorted(self._own)).encode(), np.uint8)
         self._rows = rows
         self._columns: dict[str, Array] | None = None
 
@@ -250,7 +260,8 @@ class _Kept(Mapping[str, Any]):
     def _all(self) -> dict[str, Any]:
         if self._columns is None:
             history = history_of(self._rows)
-            self._columns = {f"{RECORDED}{name}": history[name] for name in history}
+            self._columns = {KEYS: as_bytes(sorted(self._own))}
+            self._columns |= {f"{RECORDED}{name}": history[name] for name in history}
         return self._own | self._columns
 
     def __getitem__(self, name: str) -> Any:

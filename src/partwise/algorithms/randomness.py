@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.algorithms.loop import as_bytes, of_bytes
 from partwise.sources import RowSource
 from partwise.sources.protocol import Block
 
@@ -27,14 +27,12 @@ def packed(rng: np.random.Generator) -> npt.NDArray[np.uint8]:
     >>> rng.random() == first
     True
     """
-    text = json.dumps(rng.bit_generator.state, default=lambda value: value.tolist())
-    return np.frombuffer(text.encode(), np.uint8).copy()
+    return as_bytes(rng.bit_generator.state)
 
 
 def unpack(state: npt.NDArray[np.uint8], rng: np.random.Generator) -> None:
     """Put a generator where another one of its kind stood."""
-    values: Any = json.loads(np.asarray(state, np.uint8).tobytes())
-    rng.bit_generator.state = values
+    rng.bit_generator.state = of_bytes(state)
 
 
 class Shuffled:

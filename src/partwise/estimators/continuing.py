@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.loop import KEYS, RECORDED, State
+from partwise.algorithms.loop import KEYS, RECORDED, State, as_bytes, of_bytes
 from partwise.algorithms.randomness import unpack
 from partwise.exceptions import InputError
 from partwise.sources import Inspection, RowSource
@@ -23,7 +22,7 @@ def ticket(method: str, preparation: str, source: RowSource, k: int, seen: Inspe
     facts = {"method": method, "n_samples": source.shape[0], "n_features": source.shape[1], "n_components": k}
     facts |= {"dtype": str(source.dtype), "preparation": preparation}
     facts |= {"nonzero": int(seen.nonzero), "squared_norm": float(seen.squared_norm)}
-    return np.frombuffer(json.dumps(facts).encode(), np.uint8).copy()
+    return as_bytes(facts)
 
 
 def check_state(state: Any, wanted: npt.NDArray[np.uint8], rng: np.random.Generator) -> None:
@@ -31,8 +30,8 @@ def check_state(state: Any, wanted: npt.NDArray[np.uint8], rng: np.random.Genera
     if not isinstance(state, Mapping) or OF not in state or KEYS not in state:
         raise _refused("{parameter} must be what a callback was given as Progress.state, whole", "value")
     try:
-        was, now = (json.loads(np.asarray(of, np.uint8).tobytes()) for of in (state[OF], wanted))
-        keys = json.loads(np.asarray(state[KEYS], np.uint8).tobytes())
+        was, now = (of_bytes(of) for of in (state[OF], wanted))
+        keys = of_bytes(state[KEYS])
         same_norm = abs(was["squared_norm"] - now["squared_norm"]) <= SAME_NORM * abs(now["squared_norm"])
     except (ValueError, TypeError, KeyError) as error:
         raise _refused("{parameter} is damaged: it does not say what it is of", "damaged") from error
