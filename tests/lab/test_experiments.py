@@ -44,6 +44,9 @@ def test_definition(name: str):
     assert experiment.claims
     assert experiment.figures
     assert {"quick", "full"} <= set(experiment.seeds)
+    for claim in experiment.claims:
+        assert not claim.literal or CONTENDERS[claim.literal].literal, f"{claim.id}: {claim.literal} is not literal"
+        assert {claim.literal, claim.ours} - {""} <= set(experiment.methods), claim.id
     texts = [(claim.text, claim.where) for claim in experiment.claims]
     assert len(set(texts)) == len(texts), "two claims read the same"
     for size in ("tiny", "quick", "full"):

@@ -92,13 +92,13 @@ def against(x: str, y: str, *, across: str, panel: str | None = None, logs: str 
     return draw
 
 
-def beside(y: str, published: Mapping[str, Mapping[str, float]]) -> Draw:
+def beside(y: str) -> Draw:
     """Our means against the published numbers, cell by cell: on the line they agree, above it ours are larger."""
 
     def draw(result: Reproduction) -> dict[str, Any]:
         figure, axes = chart("published", "ours")
         everything: list[float] = []
-        for i, (method, numbers) in enumerate(published.items()):
+        for i, (method, numbers) in enumerate(result.experiment.published(y).items()):
             pairs = [(value, result.table.mean(y, method=method, case=case)) for case, value in numbers.items()]
             known = [pair for pair in pairs if np.isfinite(pair[1])]
             if known:
@@ -114,12 +114,12 @@ def beside(y: str, published: Mapping[str, Mapping[str, float]]) -> Draw:
     return draw
 
 
-def bars(y: str, published: Mapping[str, Mapping[str, float]] | None = None) -> Draw:
+def bars(y: str) -> Draw:
     """A panel a case: the mean of a measure for every method, with a mark at the published number."""
 
     def draw(result: Reproduction) -> dict[str, Any]:
         panels = {}
-        names = methods(result)
+        names, published = methods(result), result.experiment.published(y)
         for case in result.table.distinct("case"):
             values = [result.table.mean(y, case=case, method=method) for method in names]
             tall = 0.8 + 0.24 * len(names)
@@ -128,7 +128,7 @@ def bars(y: str, published: Mapping[str, Mapping[str, float]] | None = None) -> 
             ends = np.where(np.isfinite(values), values, 0.0)
             axes.barh(places, ends, color=[colour(result, name) for name in names], height=0.62)
             for place, method, value, end in zip(places, names, values, ends, strict=True):
-                number = (published or {}).get(method, {}).get(case)
+                number = published.get(method, {}).get(case)
                 if number is not None:
                     axes.plot([number, number], [place - 0.42, place + 0.42], color=INK, lw=1.6)
                 text = "–" if np.isnan(value) else format(value, MEASURES[y].style)

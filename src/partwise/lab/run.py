@@ -52,6 +52,7 @@ def run_experiment(
     size: Size = "quick",
     seeds: int | None = None,
     methods: Sequence[str] = (),
+    literal: bool = False,
     watch: Watch | None = None,
 ) -> Reproduction:
     """Run what is not in the folder yet, and write tables, manifest and page.
@@ -68,6 +69,8 @@ def run_experiment(
         Repetitions; the experiment's own number by default.
     methods : sequence of str
         Some of the experiment's methods, or others by name; all of the experiment's by default.
+    literal : bool, default=False
+        Of these, only those that are as published: constants, starts, weights, preparation.
     watch : callable, optional
         Called before every cell with the number of cells done, of all, and what is next.
 
@@ -78,6 +81,10 @@ def run_experiment(
     """
     chosen = tuple(methods) or experiment.methods_for(size)
     _check_methods(chosen)
+    if literal:
+        chosen = tuple(name for name in chosen if CONTENDERS[name].literal)
+        if not chosen:
+            raise InputError(f"no method of {experiment.name} is literally published", parameter="literal")
     count = seeds or experiment.seeds.get(size, 1)
     if count < 1:
         raise InputError(f"seeds={seeds} must be at least 1", parameter="seeds")
