@@ -38,7 +38,7 @@ def test_run_and_show(tmp_path: Path):
     shown = invoke(
         "run", "toy", "--quick", "--seeds", "1", "--methods", "true-components,true-weights", "-o", str(tmp_path)
     )
-    assert "literal: ✓ 1 reproduced, ✗ 1 not reproduced; ours: ✓ 1 reproduced, · 1 not measured" in shown
+    assert "literal: ✓ 1 reproduced, ✗ 1 not reproduced; ours: ✓ 2 reproduced, · 1 not measured" in shown
     assert "because it is 2 < 3" in shown
     assert "changed after a run (2000-01-02): was <= 2, is >= 3; two is not enough" in shown
     assert "smaller than published" in shown
@@ -52,7 +52,7 @@ def test_run_and_show(tmp_path: Path):
 @pytest.mark.usefixtures("toy")
 def test_run_all_makes_a_summary(tmp_path: Path):
     shown = invoke("run", "all", "--seeds", "1", "-o", str(tmp_path))
-    assert "Claims reproduced: literal 2 of 4, ours 2 of 4. Summary" in shown
+    assert "Claims reproduced: literal 2 of 4, ours 4 of 6. Summary" in shown
     page = (tmp_path / "index.html").read_text()
     assert 'href="toy-2/quick/index.html"' in page
     assert (tmp_path / "summary.csv").read_text().count("two is three") == 2
@@ -65,7 +65,7 @@ def test_run_all_makes_a_summary(tmp_path: Path):
 def test_literal_runs_what_is_published_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(CONTENDERS, "true-weights", replace(CONTENDERS["true-weights"], literal=True))
     shown = invoke("run", "toy", "--literal", "--seeds", "1", "-o", str(tmp_path))
-    assert "literal: ✓ 1 reproduced, ✗ 1 not reproduced; ours: · 2 not measured" in shown
+    assert "literal: ✓ 1 reproduced, ✗ 1 not reproduced; ours: ✓ 1 reproduced, · 2 not measured" in shown
     assert read_manifest(tmp_path / "toy" / "quick")["methods"] == ["true-weights"]
 
 

@@ -41,6 +41,7 @@ TOY = Experiment(
     statistics={"two": lambda result, method: 2.0},
     explanations={"because": lambda result, method, claim: f"because it is 2 < {claim.bound:g}"},
     changed="Ours is <another>.",
+    trivials=(),
     register=Path(__file__).with_name("toy.toml"),
     figures=(Figure("Score", figures.against("scale", "score", across="scale", logs="")),),
 )

@@ -158,6 +158,8 @@ def _print(result: Reproduction) -> None:
             f"changed after a run ({change.on}): was {change.was}, is {change.now}; {change.why}"
             for change in one.claim.changed
         ]
+        if one.empty:
+            notes.append(f"says nothing here: {', '.join(one.met_by)} meets it too")
         dim = "".join(f"\n[dim]{escape(note)}[/]" for note in [*notes, *one.explanations])
         sides = [
             f"{verdict.shown} [{MARKS[verdict.name]}]{SIGNS[verdict.name]}[/]" if verdict else ""

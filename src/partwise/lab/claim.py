@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
@@ -111,13 +111,15 @@ class Claim:
     why: Explanation | None = None
     changed: tuple[Change, ...] = ()
 
-    def judge(self, result: Any) -> Judgement:
+    def judge(self, result: Any, trivials: Sequence[str] = ()) -> Judgement:
         """Hold what was measured against the bound, for the literal method and for ours.
 
         Parameters
         ----------
         result : Reproduction
             What was measured.
+        trivials : sequence of str
+            What is no method, and should not meet the claim.
 
         Returns
         -------
@@ -125,7 +127,7 @@ class Claim:
             A verdict for each contender that the claim names.
         """
         sides = {side: self._verdict(result, side, getattr(self, side)) for side in SIDES if getattr(self, side)}
-        return Judgement(self, **sides)
+        return Judgement(self, **sides, met_by=tuple(name for name in trivials if self._met(result, name)))
 
     def measure(self, result: Any, method: str, side: str = "ours") -> float:
         """The statistic for a method.
@@ -178,8 +180,13 @@ class Claim:
         value = self.measure(result, method, side)
         tolerance = self._spread(result, side, method) if self.tolerance == SPREAD else float(self.tolerance)
         name = self.outcome(value, tolerance)
-        why = self.why(result, method, self) if name == FAILED and self.why else ""
+        own = method in (self.literal, self.ours)
+        why = self.why(result, method, self) if name == FAILED and self.why and own else ""
         return Verdict(self, method, name, value, tolerance, why)
+
+    def _met(self, result: Any, method: str) -> bool:
+        """Whether a method meets the claim on either side."""
+        return any(self._verdict(result, side, method).good for side in SIDES if getattr(self, side))
 
     def _spread(self, result: Reproduction, side: str, method: str) -> float:
         """Both means are of independent data sets; the variance of one is estimated from ours."""
@@ -237,11 +244,17 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdicts on a claim: of the published thing itself, and of ours."""
+    """The verdicts on a claim: of the published thing itself, and of ours; what is no method and meets it too."""
 
     claim: Claim
     literal: Verdict | None = None
     ours: Verdict | None = None
+    met_by: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether the claim says nothing: what is no method meets it, and no reason is given why it may."""
+        return bool(self.met_by) and not self.claim.trivial
 
     @property
     def sides(self) -> dict[str, Verdict]:
@@ -267,5 +280,6 @@ class Judgement:
                 f"{side}_verdict": verdict.name if verdict else "",
             }
         changed = "; ".join(f"{one.on}: was {one.was}, is {one.now}" for one in claim.changed)
+        row["met_by"] = " ".join(self.met_by)
         words = {"explanation": " ".join(self.explanations), "sentence": claim.sentence}
         return row | words | {"set_by": claim.set_by, "set_on": str(claim.set_on or ""), "changed": changed}

@@ -16,6 +16,7 @@ from partwise.lab.measurements import Measurements
 from partwise.lab.register import FOLDER, load_claims
 
 Size = Literal["tiny", "quick", "full"]
+TRIVIALS = ("trivial-start", "trivial-zero", "trivial-constant")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +73,15 @@ class Problem:
 class Case:
     """One data set: a name, a function of the seed that makes it, and columns that say where it stands.
 
-    A case that is there as evidence, and not published itself, is run once, by the methods named in `evidence`.
+    A case that is there as evidence, and not published itself, is run once, by the methods named in `evidence`; those
+    named in `skip` are not run, because the case is nothing to them.
     """
 
     name: str
     make: Callable[[int], Problem]
     at: Mapping[str, Any] = field(default_factory=dict)
     evidence: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +164,8 @@ class Experiment:
         Components are kept beside the tables, for pictures and for comparing seeds.
     timed : bool
         Times are compared, so every method is compiled by a tiny problem first.
+    trivials : tuple of str
+        What is no method, and is run beside the others: a claim that it meets says nothing.
     register : Path, optional
         The file of its claims; ``lab/claims/<name>.toml`` by default.
     """
@@ -181,6 +186,7 @@ class Experiment:
     slow: tuple[str, ...] = ()
     keep: bool = False
     timed: bool = False
+    trivials: tuple[str, ...] = TRIVIALS
     register: Path | None = None
 
     @cached_property
@@ -189,8 +195,8 @@ class Experiment:
         return load_claims(self.register or FOLDER / f"{self.name}.toml", self.statistics, self.explanations)
 
     def methods_for(self, size: Size) -> tuple[str, ...]:
-        """Methods that run if none are named."""
-        return tuple(name for name in self.methods if size == "full" or name not in self.slow)
+        """Methods that run if none are named, and what is none."""
+        return (*(name for name in self.methods if size == "full" or name not in self.slow), *self.trivials)
 
     def published(self, column: str) -> dict[str, dict[str, float]]:
         """The published numbers of a column by method and case, as its claims have them."""
@@ -229,7 +235,7 @@ class Reproduction:
 
     def verdicts(self) -> list[Judgement]:
         """For each claim the verdicts of the literal method and of ours."""
-        return [claim.judge(self) for claim in self.experiment.claims]
+        return [claim.judge(self, self.experiment.trivials) for claim in self.experiment.claims]
 
     def by_seed(self) -> Iterator[Reproduction]:
         """The same with the rows of one seed, for each seed."""
@@ -266,5 +272,5 @@ def cells(cases: Sequence[Case], seeds: Sequence[int], methods: Sequence[str]) -
     for case in cases:
         for seed in seeds[:1] if case.evidence else seeds:
             for method in methods:
-                if not case.evidence or method in case.evidence:
+                if method not in case.skip and (not case.evidence or method in case.evidence):
                     yield case, seed, method

@@ -197,6 +197,8 @@ def heat(y: str) -> Draw:
     def draw(result: Reproduction) -> dict[str, Any]:
         cases, names = result.table.distinct("case"), methods(result)
         table = np.array([[result.table.mean(y, case=case, method=name) for name in names] for case in cases])
+        if not names:
+            return {}
         known = np.isfinite(table)
         margin = 0.3 + 0.075 * max(map(len, map(str, cases)), default=0)  # inches for the names of the cases
         wide, tall = margin + 0.5 * len(names), 1.3 + 0.26 * len(cases)
@@ -228,8 +230,8 @@ def heat(y: str) -> Draw:
 
 
 def methods(result: Reproduction) -> list[str]:
-    """The methods that have a row, in the experiment's order."""
-    present = set(result.table.distinct("method"))
+    """The methods that have a row, in the experiment's order, without what is none."""
+    present = set(result.table.distinct("method")) - set(result.experiment.trivials)
     return [name for name in result.manifest["methods"] if name in present]
 
 

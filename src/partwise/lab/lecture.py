@@ -43,10 +43,10 @@ def _face_cases(size: Size) -> Sequence[Case]:
     return [Case(name, partial(_faces, name, size)) for name in names]
 
 
-def _more_zeros(result: Reproduction, method: str, *, than: str) -> float:
-    """Zeros of a method, times those of another, in the case where that is least."""
+def _more_zeros(result: Reproduction, method: str, *, than: Sequence[str]) -> float:
+    """Zeros of a method, times those of others, in the case and for the other where that is least."""
     cases = result.table.distinct("case")
-    found = [ratio(result, method, column="zeros", to={"method": than}, case=case) for case in cases]
+    found = [ratio(result, method, column="zeros", to={"method": one}, case=case) for case in cases for one in than]
     return float(np.min(found)) if found else NOTHING
 
 

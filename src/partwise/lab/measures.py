@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import scipy.sparse as sp
 from partwise import linalg, metrics
 from partwise.lab.experiment import Found, Measure, Problem
 
+SHARES = ("1e-2", "1e-4", "1e-6", "1e-9")  # of the start's error, to which time and passes are taken
+PRODUCTS = 2  # with the data, in an iteration
 RECOVERED = 0.99  # cosine above which a part counts as found: an angle of 8 degrees
 
 
@@ -29,6 +32,22 @@ def correlation_error(problem: Problem, found: Found) -> float:
 def relative_correlation_error(problem: Problem, found: Found) -> float:
     """The same, as a share of the size of the true components."""
     return correlation_error(problem, found) / float(np.linalg.norm(_truth(problem), axis=1).sum())
+
+
+def reached(problem: Problem, found: Found, *, share: float, column: str) -> float:
+    """Time or passes until the error is a share of that of the common start; infinite if it never is.
+
+    A pass is a product with the data. An iteration of AND, Facets, HALS, ANLS and MU has two (decoding or weights, and
+    what the components are computed from), whatever is done between them; ``facts`` has what is different elsewhere.
+    """
+    if not found.curve or "error" not in found.curve[0]:
+        return float("nan")
+    first = found.curve[0]["error"]
+    begin = first if problem.start is None else correlation_error(problem, Found(problem.start))
+    place = next((point[column] for point in found.curve if point["error"] <= share * begin), float("inf"))
+    if column == "time":
+        return float(place)
+    return float(found.facts.get("once", 0.0) + found.facts.get("products", PRODUCTS) * place)
 
 
 def mean_part_error(problem: Problem, found: Found) -> float:
@@ -147,7 +166,9 @@ def objective_rise(problem: Problem, found: Found) -> float:
 def zeros(problem: Problem, found: Found) -> float:
     """Share of entries of the components that are at most a hundredth of the component's largest: parts are local."""
     H = np.abs(found.components)
-    return float((0.01 * np.maximum(H.max(axis=1, keepdims=True), 1e-300) >= H).mean())
+    largest = H.max(axis=1, keepdims=True)
+    # nothing at all has no parts
+    return float(((0.01 * largest >= H) & (largest > 0.0)).mean())
 
 
 def topic_l1(problem: Problem, found: Found) -> float:
@@ -178,6 +199,12 @@ def amplification(problem: Problem, found: Found) -> float:
 _MEASURES: tuple[Measure, ...] = (
     Measure("error", "total correlation error", "lower", correlation_error, ".2e"),
     Measure("relative", "total correlation error / size of the components", "lower", relative_correlation_error, ".1e"),
+    *(
+        Measure(f"{name}_{share}", f"{what} to {share} of the start's error", "lower", of, ".3g")
+        for name, what, column in (("time", "seconds", "time"), ("passes", "passes over the data", "n_iter"))
+        for share in SHARES
+        for of in (partial(reached, share=float(share), column=column),)
+    ),
     Measure("part_error", "mean relative error of the parts", "lower", mean_part_error, ".2g"),
     Measure("recovered", f"share of parts recovered (cosine > {RECOVERED})", "higher", recovered_share, ".2f"),
     Measure("l1", "l1 error of the worst part", "lower", worst_l1, ".3g"),

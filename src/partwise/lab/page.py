@@ -175,7 +175,7 @@ def _pivot(result: Reproduction, measure: str) -> dict[str, Any]:
     rows = []
     for case in table.distinct("case"):
         means = np.array([table.mean(measure, case=case, method=name) for name in names])
-        best = _best(means, names, better)
+        best = _best(means, names, better, result.experiment.trivials)
         cells = [
             ("–" if np.isnan(value) else format(value, style), bool(mark))
             for value, mark in zip(means, best, strict=True)
@@ -184,9 +184,9 @@ def _pivot(result: Reproduction, measure: str) -> dict[str, Any]:
     return {"label": label, "better": better, "methods": names, "rows": rows}
 
 
-def _best(means: np.ndarray, names: Sequence[str], better: str) -> np.ndarray:
-    # what knows the truth is no competitor
-    fair = np.array([not name.startswith("true-") for name in names]) & np.isfinite(means)
+def _best(means: np.ndarray, names: Sequence[str], better: str, trivials: Sequence[str]) -> np.ndarray:
+    # what knows the truth is no competitor, nor is what does nothing
+    fair = np.array([not name.startswith("true-") and name not in trivials for name in names]) & np.isfinite(means)
     if not better or fair.sum() < 2:
         return np.zeros(len(means), bool)
     sign = 1.0 if better == "higher" else -1.0

@@ -82,9 +82,9 @@ def run_experiment(
     chosen = tuple(methods) or experiment.methods_for(size)
     _check_methods(chosen)
     if literal:
-        chosen = tuple(name for name in chosen if CONTENDERS[name].literal)
-        if not chosen:
+        if not any(CONTENDERS[name].literal for name in chosen):
             raise InputError(f"no method of {experiment.name} is literally published", parameter="literal")
+        chosen = tuple(name for name in chosen if CONTENDERS[name].literal or name in experiment.trivials)
     count = seeds or experiment.seeds.get(size, 1)
     if count < 1:
         raise InputError(f"seeds={seeds} must be at least 1", parameter="seeds")

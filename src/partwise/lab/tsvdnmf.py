@@ -93,6 +93,24 @@ def _best_elsewhere(result: Reproduction, method: str) -> float:
     return float(ahead)
 
 
+def _ahead_in(result: Reproduction, method: str, *, column: str, of: str) -> float:
+    """Number of columns in which the method scores more than another."""
+    pairs = [[result.table.mean(column, case=name, method=one) for one in (method, of)] for name in NAMES]
+    return NOTHING if np.isnan(pairs).any() else float(sum(ours > other for ours, other in pairs))
+
+
+def _mean_record(result: Reproduction, method: str, claim: Claim) -> str:
+    """The scores of the mean record beside the published ones."""
+    published = result.experiment.published("score")["tsvdnmf"]
+    scores = {name: result.table.mean("score", case=name, method="trivial-constant") for name in NAMES}
+    listed = ", ".join(f"{scores[name]:.3f} ({published[name]:.3f})" for name in NAMES)
+    return (
+        "One record, the mean, with non-negative weights has less noise than any ten components: its scores, and the "
+        f"published ones of TSVDNMF, column by column: {listed}. The measure is of the fit to the signal, not of "
+        "components."
+    )
+
+
 def _better_lp(result: Reproduction, method: str, claim: Claim) -> str:
     case = claim.arguments["case"]
     lp, spa = (result.table.mean("score", case=case, method=name) for name in ("gillis-lp", "spa-features"))
@@ -129,8 +147,8 @@ TABLE2_EXPERIMENT = Experiment(
     slow=("gillis-lp",),
     measures=("part_error", "score"),
     seeds={"quick": 5, "full": 10},
-    statistics={"gain": _gain, "best_elsewhere": _best_elsewhere},
-    explanations={"better_lp": _better_lp},
+    statistics={"gain": _gain, "best_elsewhere": _best_elsewhere, "ahead_in": _ahead_in},
+    explanations={"better_lp": _better_lp, "mean_record": _mean_record},
     changed=CHANGED,
     figures=(
         Figure("Ours beside the published numbers", figures.beside("score")),

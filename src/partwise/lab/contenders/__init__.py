@@ -10,7 +10,7 @@ from importlib import import_module
 
 from partwise.lab.experiment import Contender
 
-MODULES = ("and_", "purification", "tsvdnmf", "online", "lecture", "classic")
+MODULES = ("and_", "signed", "purification", "tsvdnmf", "online", "lecture", "classic", "trivial")
 
 
 def _collected() -> dict[str, Contender]:

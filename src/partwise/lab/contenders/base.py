@@ -28,6 +28,7 @@ def fitted(
     anchored: bool = False,
     fresh: bool = False,
     codes: bool = False,
+    once: int = 0,
     **settings: Any,
 ) -> Runner:
     """Fit one of our estimators.
@@ -48,6 +49,8 @@ def fitted(
         Give new samples to every iteration, where the problem can draw them.
     codes : bool, default=False
         Say how many components of the codes are bimodal.
+    once : int, default=0
+        Products with the data before the first iteration, where there are more than the algorithm's own two in each.
     **settings
         Parameters of the estimator.
 
@@ -81,7 +84,9 @@ def fitted(
             anchors=np.asarray(model.anchors_) if anchored else None,
             detectors=getattr(model, "detectors_", None),
             curve=_curve(model),
-            facts=_facts(model, seconds) | ({"bimodal": _bimodal(model, X)} if codes else {}),
+            facts=_facts(model, seconds)
+            | ({"bimodal": _bimodal(model, X)} if codes else {})
+            | ({"once": once} if once else {}),
         )
 
     return run
