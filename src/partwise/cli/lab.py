@@ -113,6 +113,38 @@ def show(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder th
         raise Failure(str(error), 2) from error
 
 
+@lab.command()
+def document(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="A folder that runs have written; without one, from what is kept."),
+    ] = None,
+    docs: Annotated[Path, typer.Option(help="The folder of the documentation.")] = Path("docs"),
+) -> None:
+    """Keep small tables of runs with the documentation, and make its page and figures of what is kept.
+
+    Of several runs of an experiment the full one is kept, or else the one with most cells.
+    """
+    from partwise.exceptions import InputError
+    from partwise.lab import find_experiment, load_result, read_manifest
+    from partwise.lab.document import keep, write_document
+
+    try:
+        best: dict[str, tuple[tuple[bool, int], Path]] = {}
+        for place in sorted(path.parent for path in folder.rglob("manifest.json")) if folder else []:
+            manifest = read_manifest(place)
+            rank = (manifest["size"] == "full", int(manifest["cells"]))
+            name = str(manifest["experiment"])
+            best[name] = max(best.get(name, ((False, -1), place)), (rank, place))
+        if folder and not best:
+            raise Failure(f"{folder} holds no results of the lab", 2)
+        for name, (_, place) in best.items():
+            keep(load_result(find_experiment(name), place), docs)
+        _say("Page: ", write_document(docs))
+    except InputError as error:
+        raise Failure(str(error), 2) from error
+
+
 def _wanted(names: list[str], literal: bool) -> list[Experiment]:
     from partwise.lab import experiments, find_experiment
 

@@ -138,7 +138,7 @@ FIGURE1 = Experiment(
     statistics={"times_as_many": _times_as_many, "share_left": _share_left, "rises": _rises},
     explanations={"pace": _pace, "no_oscillation": _no_oscillation},
     figures=(
-        Figure("Error against iterations", figures.way("n_iter", across="iterations, of two products with the data")),
+        Figure("Error against iterations (two products each)", figures.way("n_iter", across="iterations"), "curves"),
         Figure("Error against time", figures.way(log=True)),
     ),
 )
@@ -250,7 +250,7 @@ NOISE = Experiment(
     statistics={"rise": _rise, "late_change": _late_change, "over_oracle": _over_oracle},
     explanations={"still_rising": _still_rising},
     figures=(
-        Figure("Final error against the noise", figures.against("gamma", "error", across="noise level γ")),
+        Figure("Final error against the noise", figures.against("gamma", "error", across="noise level γ"), "table"),
         Figure("Error against stages", figures.way("n_iter", across="stages")),
     ),
 )

@@ -81,6 +81,8 @@ class Claim:
         What explains a number that falls short.
     changed : tuple of Change
         Bounds that were changed after a result.
+    telling : bool, default=False
+        The number that the documentation tells of its experiment.
 
     Examples
     --------
@@ -110,6 +112,7 @@ class Claim:
     trivial: str = ""
     why: Explanation | None = None
     changed: tuple[Change, ...] = ()
+    telling: bool = False
 
     def judge(self, result: Any, trivials: Sequence[str] = ()) -> Judgement:
         """Hold what was measured against the bound, for the literal method and for ours.

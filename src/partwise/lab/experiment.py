@@ -126,10 +126,14 @@ class Measure:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure as a function of a result: panels by their titles, each small enough for a phone."""
+    """A figure as a function of a result: panels by their titles, each small enough for a phone.
+
+    One that is `documented` is shown in the documentation too, where what it is drawn of, table or curves, is kept.
+    """
 
     caption: str
     draw: Callable[[Reproduction], Mapping[str, Any]]
+    documented: Literal["", "table", "curves"] = ""
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,11 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "trivial": str,
     "why": str,
     "changed": list,
+    "telling": bool,
 }
 NEEDED = ("id", "text", "sentence", "statistic", "better", "set_by", "set_on")
+# what a claim has as the file has it
+PLAIN = ("sentence", "where", "better", "runs", "log", "style", "set_by", "set_on", "trivial", "telling")
 CHANGE = {"on": date, "was": str, "now": str, "why": str}
 
 
@@ -127,11 +130,7 @@ def _claim(entry: dict[str, Any], known: Mapping[str, Mapping[str, Any]], where:
         tolerance=tolerance if tolerance == SPREAD else float(tolerance),
         why=known["why"][why] if why else None,
         changed=tuple(Change(**one) for one in entry.get("changed", [])),
-        **{
-            key: entry[key]
-            for key in (*SIDES, "sentence", "where", "better", "runs", "log", "style", "set_by", "set_on", "trivial")
-            if key in entry
-        },
+        **{key: entry[key] for key in (*SIDES, *PLAIN) if key in entry},
     )
 
 
