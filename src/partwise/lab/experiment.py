@@ -239,6 +239,10 @@ class Reproduction:
 
     def verdicts(self) -> list[Judgement]:
         """For each claim the verdicts of the literal method and of ours."""
+        return list(self._verdicts)
+
+    @cached_property
+    def _verdicts(self) -> list[Judgement]:
         return [claim.judge(self, self.experiment.trivials) for claim in self.experiment.claims]
 
     def by_seed(self) -> Iterator[Reproduction]:
