@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 Draw = Callable[[Reproduction], Mapping[str, Any]]
 
-COLOURS = (GOOD, BAD, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7B5EA7", "#7F7F00", FAINT, "#B04A5A", "#8C564B", "#17BECF")
+COLOURS = (
+    *(GOOD, BAD, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7B5EA7", "#7F7F00", FAINT, "#B04A5A"),
+    *("#8C564B", "#17BECF"),
+)
 MARKERS = "osD^vPX*hp<>"
 WIDTH, HEIGHT = 4.8, 3.3  # inches: panels are meant for a phone too
 TYPE = 10.0  # points
