@@ -23,14 +23,15 @@ from partwise.algorithms.and_ import (
 )
 from partwise.algorithms.loop import Progress, State
 from partwise.algorithms.signal import Signal, find_signal, nothing, weight_noise
-from partwise.estimators.base import Iterative, generator
+from partwise.estimators.base import generator
+from partwise.estimators.monitoring import Monitored
 from partwise.exceptions import InputError
 from partwise.outcomes import CHANGE
 from partwise.sources import Inspection, RowSource, inspect
 from partwise.starts import make_start, near_pure_start
 
 
-class AND(Iterative):
+class AND(Monitored):
     r"""Alternating non-negative gradient descent, as published: decode, threshold, gradient steps.
 
     Y. Li and Y. Liang's Algorithm 1 [1]_, and by default with the constants of their experiments. A stage with the
@@ -70,6 +71,10 @@ class AND(Iterative):
         Largest number of stages.
     tol : float, default=1e-10
         Stop when no component changes by more than this, relative to the largest.
+    monitor : bool, default=False
+        Watch the proof without a truth: the same iteration on two halves of the samples, one measured by the parts of
+        the other (``halves_``, and columns of ``history_``). It takes about twice the time and leaves the components
+        as they are.
     random_state : int, Generator or RandomState, optional
         Seed.
     callbacks : list of callables
@@ -94,7 +99,10 @@ class AND(Iterative):
     history_ : History
         One row a stage: time, objective (half the squared residual; of a batch on average), change of the components
         (``residual``), threshold, its floor, mean number of active weights; if a truth was given the error and the
-        quantities of the proofs (:class:`partwise.metrics.RecoveryMeasures`).
+        quantities of the proofs (:class:`partwise.metrics.RecoveryMeasures`); with `monitor` these between halves
+        (``half_...``).
+    halves_ : Halves
+        With `monitor`: how far two halves of the samples disagree on every component, and what that says of its error.
     n_iter_ : int
         Stages done.
     converged_ : bool
@@ -128,7 +136,7 @@ class AND(Iterative):
     _follows_proof: ClassVar[bool] = True
     _residual: ClassVar[str] = CHANGE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Iterative._parameter_constraints,
+        **Monitored._parameter_constraints,
         "thresholds": [StrOptions({"adaptive"}), Interval(Real, 0, None, closed="left"), "array-like"],
         "decay": [Interval(Real, 1, None, closed="left")],
         "steps": [StrOptions({"exact"}), Interval(Integral, 1, None, closed="left")],
@@ -150,6 +158,7 @@ class AND(Iterative):
         floor: float = 0.0,
         max_iter: int = 300,
         tol: float = 1e-10,
+        monitor: bool = False,
         random_state: Any = None,
         callbacks: Any = (),
     ) -> None:
@@ -163,6 +172,7 @@ class AND(Iterative):
         self.floor = floor
         self.max_iter = max_iter
         self.tol = tol
+        self.monitor = monitor
         self.random_state = random_state
         self.callbacks = callbacks
 
@@ -187,6 +197,8 @@ class AND(Iterative):
             The estimator.
         """
         self._validate_params()
+        if self.monitor:
+            raise InputError("{parameter}: a stream has no halves; give all samples to fit", parameter="monitor")
         with self._all_or_nothing():
             return self._take_batch(X)
 

@@ -416,6 +416,17 @@ class Looped(Ended, Factorization):
         """The algorithm on this data, or behind this state."""
         raise NotImplementedError
 
+    def _watched(
+        self,
+        iterations: Iterator[Progress],
+        source: RowSource,
+        k: int,
+        seed: npt.NDArray[np.uint8],
+        state: State | None,
+    ) -> Iterator[Progress]:
+        """The iterations, with whatever is to be recorded beside them; the seed is the same behind a state."""
+        return iterations
+
     def _limits(self) -> tuple[int, float]:
         """Largest number of iterations, and the residual at which the loop stops."""
         return self.max_iter, self.tol
@@ -433,8 +444,9 @@ class Looped(Ended, Factorization):
         kept = {OF: of, "rng": packed(rng)}
         began = perf_counter()
         max_iter, tol = self._limits()
+        iterations = self._begin(source, k, seen, rng, state)
         result = run(
-            self._begin(source, k, seen, rng, state),
+            self._watched(iterations, source, k, kept["rng"], state),
             max_iter=max_iter,
             tol=tol,
             measure=self._residual,

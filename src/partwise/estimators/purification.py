@@ -21,14 +21,14 @@ from partwise.algorithms.purification import (
     unit_weights,
 )
 from partwise.algorithms.signal import find_signal
-from partwise.estimators.base import Iterative
+from partwise.estimators.monitoring import Monitored
 from partwise.exceptions import InputError
 from partwise.outcomes import FIXED_POINT
 from partwise.sources import GeneratedSource, Inspection, RowSource
 from partwise.starts import make_start, near_pure_start
 
 
-class Purification(Iterative):
+class Purification(Monitored):
     r"""Components of independent weights under large noise: decode with a ReLU, update by a covariance.
 
     Algorithm 1 of Li, Liang and Risteski [1]_. With the left inverse P of the components H that has the least infinity
@@ -78,6 +78,10 @@ class Purification(Iterative):
     tol : float, default=1e-5
         Stop when the fixed-point residual ``|2 r Cov(w, x) - H| / |H|`` is this small; with fresh samples, when it
         is no longer more than the sampling error of all that were averaged.
+    monitor : bool, default=False
+        Watch the proof without a truth: the same iteration on two halves of the samples, one measured by the parts of
+        the other (``halves_``, and columns of ``history_``). It takes about twice the time and leaves the components
+        as they are.
     random_state : int, Generator or RandomState, optional
         Seed.
     callbacks : list of callables
@@ -103,7 +107,10 @@ class Purification(Iterative):
     history_ : History
         One row an iteration: time, fixed-point residual (``objective`` and ``residual``; in the finish, the change that
         the next exact step would make), threshold, step, scale, inverse_norm and gap (NaN in the finish); if a truth
-        was given the error and the quantities of the proof (:class:`partwise.metrics.RecoveryMeasures`).
+        was given the error and the quantities of the proof (:class:`partwise.metrics.RecoveryMeasures`); with `monitor`
+        these between halves (``half_...``).
+    halves_ : Halves
+        With `monitor`: how far two halves of the samples disagree on every component, and what that says of its error.
     n_iter_ : int
         Iterations done.
     converged_ : bool
@@ -140,7 +147,7 @@ class Purification(Iterative):
     _follows_proof: ClassVar[bool] = True
     _residual: ClassVar[str] = FIXED_POINT
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Iterative._parameter_constraints,
+        **Monitored._parameter_constraints,
         "threshold": [Interval(Real, 0, 1, closed="left")],
         "step": [Interval(Real, 0, 1, closed="right")],
         "scale": [Interval(Real, 0, None, closed="neither"), None],
@@ -166,6 +173,7 @@ class Purification(Iterative):
         finish: str | None = "and",
         max_iter: int = 500,
         tol: float = 1e-5,
+        monitor: bool = False,
         random_state: Any = None,
         callbacks: Any = (),
     ) -> None:
@@ -181,6 +189,7 @@ class Purification(Iterative):
         self.finish = finish
         self.max_iter = max_iter
         self.tol = tol
+        self.monitor = monitor
         self.random_state = random_state
         self.callbacks = callbacks
 
