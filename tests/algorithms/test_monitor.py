@@ -162,7 +162,7 @@ def test_halves_are_halves() -> None:
 
 
 def test_what_halves_say_of_the_error() -> None:
-    halves = Halves(np.array([0.02, 0.1, 0.3]), 1.0, 1.0, 1.0)
+    halves = Halves(np.array([0.02, 0.1, 0.3]), 1.0, 1.0, 1.0, 1.0)
     assert halves.error.tolist() == [0.01, 0.05, 0.15]
     assert halves.agree.tolist() == [True, True, False]
 

@@ -25,6 +25,7 @@ NAMES = [
     "tsvdnmf-table1", "tsvdnmf-table2", "tsvdnmf-table3", "tsvdnmf-leave-one-out",
     "online-synthetic", "online-mnist", "online-reproducibility",
     "lecture-faces", "lecture-separable", "lecture-topics", "cold-start-grid",
+    "proof-monitor",
 ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from tests.report.models import H, X, with_components
 def watched(disagreement: list[float], sizes: list[float]) -> Any:
     """A model of two parts, of which the second has the larger share, that was watched."""
     model = with_components(H)
-    model.halves_ = Halves(np.array(disagreement), 1.0, 1.0, 1.0)
+    model.halves_ = Halves(np.array(disagreement), sizes[-1], 1.0, 1.0, 1.0)
     columns = {f"{COLUMN}{name}": sizes for name in NAMES}
     model.history_ = History({"n_iter": range(len(sizes)), "time": sizes, **columns})
     return model

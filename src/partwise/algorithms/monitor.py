@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -59,11 +60,14 @@ class Halves:
     disagreement : ndarray of shape (n_components,)
         For every row of ``components_`` the sine of the angle between what the two halves make of it; 1 where they have
         nothing in common.
+    E_s : float
+        ``|E|_s`` between the halves when both had come to their end, which may be later than that of the fit.
     r, lam, q : float
         Of AND's Definitions 1 and 3, from the weights of one half decoded by its own parts.
     """
 
     disagreement: Array
+    E_s: float
     r: float
     lam: float
     q: float
@@ -179,11 +183,17 @@ class Watch:
         own = {"components": self.last.components, "potential": self.potential, **prefixed("own.", self.last.state)}
         return prefixed(STATE, {**self.reference.state(), **own})
 
+    def finish(self, limit: int) -> None:
+        """The iterations that are left on this half, so many at most: fewer samples may take more of them."""
+        for progress in islice(self.half, limit):
+            self.last = progress
+
     def halves(self, components: Array) -> Halves:
-        """What the halves say of these components in the end."""
-        apart = match_components(self.last.components, self.reference.H).errors
-        order = match_components(self.reference.H, components).permutation
-        return Halves(apart[order], self.reference.r, self.reference.lam, self.reference.q)
+        """What the halves say of these components."""
+        H, reference = np.asarray(self.last.components, np.float64), self.reference
+        apart = match_components(H, reference.H).errors if np.isfinite(H).all() else np.ones(len(H))
+        order = match_components(reference.H, components).permutation
+        return Halves(apart[order], self._measures(H)["E_s"], reference.r, reference.lam, reference.q)
 
 
 def monitored(iterations: Iterator[Progress], watch: Watch) -> Stages:

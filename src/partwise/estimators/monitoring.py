@@ -15,6 +15,8 @@ from partwise.estimators.base import Iterative
 from partwise.exceptions import InputError
 from partwise.sources import GeneratedSource, RowSource, inspect
 
+CUT_SHORT = ("callback", "interrupted", "max_iter", "time")  # ends that are not the algorithm's, of the half neither
+
 
 class Monitored(Iterative):
     """Base of the estimators whose proofs can be watched; with ``monitor`` their fits cost about twice the time.
@@ -77,5 +79,7 @@ class Monitored(Iterative):
         self.__dict__.pop("halves_", None)
         watch: Watch | None = self.__dict__.pop("_watch", None)
         if watch is not None:
+            if self.stop_.kind not in CUT_SHORT:
+                watch.finish(self._limits()[0] - self.n_iter_)
             self.halves_ = watch.halves(self.components_)
         return fitted

@@ -22,6 +22,12 @@ def _truth(problem: Problem) -> np.ndarray:
     return problem.truth
 
 
+def _part_errors(problem: Problem, found: Found) -> np.ndarray:
+    if not np.isfinite(found.components).all():
+        return np.ones(len(_truth(problem)))
+    return metrics.match_components(found.components, _truth(problem), absolute=True).errors
+
+
 def correlation_error(problem: Problem, found: Found) -> float:
     """AND's measure; infinite where something is not finite."""
     if not np.isfinite(found.components).all():
@@ -52,9 +58,17 @@ def reached(problem: Problem, found: Found, *, share: float, column: str) -> flo
 
 def mean_part_error(problem: Problem, found: Found) -> float:
     """Mean over the true parts of the distance from the matched one, up to scale; 1 where there is none."""
-    if not np.isfinite(found.components).all():
-        return 1.0
-    return float(metrics.match_components(found.components, _truth(problem), absolute=True).errors.mean())
+    return float(_part_errors(problem, found).mean())
+
+
+def median_part_error(problem: Problem, found: Found) -> float:
+    """Median over the true parts of the same."""
+    return float(np.median(_part_errors(problem, found)))
+
+
+def worst_part_error(problem: Problem, found: Found) -> float:
+    """The largest of the same; 1 too if more were found than there are, for then one of them is no part."""
+    return float(_part_errors(problem, found).max()) if len(found.components) <= len(_truth(problem)) else 1.0
 
 
 def recovered_share(problem: Problem, found: Found) -> float:
@@ -206,6 +220,8 @@ _MEASURES: tuple[Measure, ...] = (
         for of in (partial(reached, share=float(share), column=column),)
     ),
     Measure("part_error", "mean relative error of the parts", "lower", mean_part_error, ".2g"),
+    Measure("median_error", "median relative error of the parts", "lower", median_part_error, ".2g"),
+    Measure("worst_error", "largest relative error of a part", "lower", worst_part_error, ".2g"),
     Measure("recovered", f"share of parts recovered (cosine > {RECOVERED})", "higher", recovered_share, ".2f"),
     Measure("l1", "l1 error of the worst part", "lower", worst_l1, ".3g"),
     Measure("score", "1 - l1 residual", "higher", l1_score, ".3f"),

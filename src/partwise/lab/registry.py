@@ -8,7 +8,7 @@ from importlib import import_module
 from partwise.exceptions import InputError
 from partwise.lab.experiment import Experiment
 
-MODULES = ("and_", "purification", "tsvdnmf", "online", "lecture", "grid")
+MODULES = ("and_", "purification", "tsvdnmf", "online", "lecture", "grid", "monitor")
 
 
 @cache

@@ -47,7 +47,7 @@ class Course:
 class Agreement:
     """What two halves of the samples say of the fit; parts are ordered as the others are."""
 
-    first: float  # |E|_s between the halves at the start, at the end,
+    first: float  # |E|_s between the halves at the start, when both had come to their end,
     last: float
     rate: float  # and the factor of an iteration on the way down; NaN if there is none
     errors: Array  # of the parts, as samples and noise leave them
@@ -253,8 +253,11 @@ def agreement(model: Any, order: Array) -> Agreement | None:
         return None
     history = model.history_
     curves = [_curve(history, f"{COLUMN}{name}", name) for name in WATCHED]
+    first, last, rate = fall([*history[f"{COLUMN}E_s"], halves.E_s])
     return Agreement(
-        *fall(history[f"{COLUMN}E_s"]),
+        first,
+        last,
+        rate,
         errors=halves.error[order],
         agree=halves.agree[order],
         curves=tuple(curve for curve in curves if curve),

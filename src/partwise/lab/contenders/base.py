@@ -129,6 +129,10 @@ def _facts(model: Any, seconds: float) -> dict[str, Any]:
         facts["stop"], facts["reason"] = model.stop_.kind, str(model.stop_reason_)
     if hasattr(model, "inverse_norm_"):
         facts["amplification"] = float(model.inverse_norm_)
+    if hasattr(model, "halves_"):
+        errors = model.halves_.error
+        facts |= {"predicted": float(np.median(errors)), "apart": float(np.mean(~model.halves_.agree))}
+        facts["unexplained"] = float(model.reconstruction_error_)
     if "error" in history:
         facts["least_error"] = float(np.min(history["error"]))
     return facts
