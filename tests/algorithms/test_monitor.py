@@ -154,6 +154,24 @@ def test_parts_that_are_not_numbers_or_depend_on_each_other_measure_nothing() ->
     assert watch.halves(TRUTH).disagreement.max() > 0.1
 
 
+def test_parts_that_the_data_has_not_got_have_nothing_in_common() -> None:
+    """AND has zeros in their place; the others are matched as ever."""
+    fewer = np.vstack([TRUTH[:3], np.zeros((1, M))])
+    watch = Watch(Reference.of(fewer, HELD), HELD, iter([Progress(fewer[ORDER], 0.0)]))
+    assert watch.step()[f"{COLUMN}decoding"] == 0.0
+    assert watch.halves(fewer[::-1]).disagreement.tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_a_half_that_takes_longer_comes_to_its_end() -> None:
+    parts = [Progress(mixed(size)[0], 0.0) for size in (0.08, 0.04, 0.02, 0.01)]
+    watch = Watch(reference(), HELD, iter(parts))
+    watch.step()
+    watch.finish(2)
+    assert watch.halves(TRUTH).E_s == pytest.approx(symmetrised(mixed(0.02)[1]), rel=1e-11)
+    watch.finish(100)
+    assert watch.halves(TRUTH).E_s == pytest.approx(symmetrised(mixed(0.01)[1]), rel=1e-11)
+
+
 def test_halves_are_halves() -> None:
     for n in (10, 11):
         chosen = split(n, np.random.default_rng(0))

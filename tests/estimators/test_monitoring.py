@@ -125,6 +125,16 @@ def test_a_saved_model_keeps_what_the_halves_said(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", [pw.AND, pw.Purification])
+@pytest.mark.parametrize("data", ["zeros", "constant", "rank-1", "one-part", "negative"])
+def test_data_in_which_there_is_little(kind: type, data: str) -> None:
+    rng = np.random.default_rng(0)
+    rows = {"zeros": np.zeros((20, 6)), "constant": np.ones((20, 6)), "one-part": rng.random((20, 6))}
+    rows |= {"rank-1": np.outer(rng.random(30), rng.random(6)), "negative": -rng.random((30, 6))}
+    model = kind(1 if data == "one-part" else 2, monitor=True, max_iter=20, random_state=0).fit(rows[data])
+    assert ((model.halves_.disagreement >= 0.0) & (model.halves_.disagreement <= 1.0 + 1e-12)).all()
+
+
 def test_refusals_name_what_they_refuse() -> None:
     def refused(model: Any, data: Any, **more: Any) -> InputError:
         with pytest.raises(InputError) as caught:

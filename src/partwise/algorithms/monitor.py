@@ -24,7 +24,7 @@ import numpy.typing as npt
 from partwise.algorithms.loop import Ending, Progress, Stages, State, prefixed, under
 from partwise.algorithms.schedule import look
 from partwise.algorithms.signal import NOISELESS_EPS
-from partwise.metrics import RecoveryMeasures, correlation_conditions, decay_order, match_components
+from partwise.metrics import Match, RecoveryMeasures, correlation_conditions, decay_order, match_components
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
 
@@ -166,7 +166,7 @@ class Watch:
         found["contraction"] = self.potential / before if before > 0.0 else np.nan
         found |= {"decoding": np.nan, "alpha": np.nan}
         if np.isfinite(H).all():
-            matched = match_components(H, self.reference.H)
+            matched = _matched(H, self.reference.H)
             found["decoding"] = self._decoding(matched.aligned(H))
             # in the unit of this half's own weights, as the method's thresholds are
             found["alpha"] = self.reference.alpha(found["E_2"]) * float(np.median(matched.scales))
@@ -191,9 +191,10 @@ class Watch:
     def halves(self, components: Array) -> Halves:
         """What the halves say of these components."""
         H, reference = np.asarray(self.last.components, np.float64), self.reference
-        apart = match_components(H, reference.H).errors if np.isfinite(H).all() else np.ones(len(H))
-        order = match_components(reference.H, components).permutation
-        return Halves(apart[order], self._measures(H)["E_s"], reference.r, reference.lam, reference.q)
+        apart = _matched(H, reference.H).errors if np.isfinite(H).all() else np.ones(len(H))
+        order = _matched(reference.H, components).permutation
+        disagreement = np.where(order >= 0, apart[order], 1.0)
+        return Halves(disagreement, self._measures(H)["E_s"], reference.r, reference.lam, reference.q)
 
 
 def monitored(iterations: Iterator[Progress], watch: Watch) -> Stages:
@@ -224,6 +225,19 @@ def fall(values: npt.ArrayLike) -> tuple[float, float, float]:
     steps = int(np.argmax(known <= FALLEN * known.min()))
     rate = (known[steps] / known[0]) ** (1.0 / steps) if steps and known[-1] < known[0] else np.nan
     return float(known[0]), float(known[-1]), float(rate)
+
+
+def _matched(components: Array, truth: Array) -> Match:
+    """Which component is which; zeros, in the place of parts that the data has not got, have none."""
+    used = np.flatnonzero(np.any(truth, axis=1))
+    k = len(truth)
+    found = Match(np.full(k, -1), np.zeros(k), np.zeros(k), np.ones(k))
+    if len(used):
+        for into, part in zip(
+            vars(found).values(), vars(match_components(components, truth[used])).values(), strict=True
+        ):
+            into[used] = part
+    return found
 
 
 def _weights_block(block: Block, *, P: Array, least: float) -> Array:

@@ -73,8 +73,8 @@ class AND(Monitored):
         Stop when no component changes by more than this, relative to the largest.
     monitor : bool, default=False
         Watch the proof without a truth: the same iteration on two halves of the samples, one measured by the parts of
-        the other (``halves_``, and columns of ``history_``). It takes about twice the time and leaves the components
-        as they are.
+        the other (``halves_``, and columns of ``history_``). It is two and a half times the work and leaves the
+        components as they are.
     random_state : int, Generator or RandomState, optional
         Seed.
     callbacks : list of callables

@@ -19,7 +19,7 @@ CUT_SHORT = ("callback", "interrupted", "max_iter", "time")  # ends that are not
 
 
 class Monitored(Iterative):
-    """Base of the estimators whose proofs can be watched; with ``monitor`` their fits cost about twice the time.
+    """Base of the estimators whose proofs can be watched, if ``monitor`` is set.
 
     The components are those of all the samples, to the same bits as without. One half is fitted to its end before the
     first iteration; the other half goes on in step with the whole. Each makes its own start if `init` is a name.
