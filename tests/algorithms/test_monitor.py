@@ -106,6 +106,11 @@ def test_threshold_by_theorem_4() -> None:
     assert alphas == pytest.approx([expected, expected / 2.0], rel=1e-12)
 
 
+def test_threshold_of_weights_of_zero_and_one_is_that_of_theorem_1() -> None:
+    assert Reference(TRUTH, 3.0, 1.0, np.inf).alpha(0.01) == 0.25
+    assert np.isnan(Reference(TRUTH, 0.0, np.nan, np.inf).alpha(0.01))  # no weights at all
+
+
 @pytest.mark.parametrize("unit", [1.0, 7.0])
 def test_the_reference_has_weights_of_at_most_one(unit: float) -> None:
     found = Reference.of(TRUTH / unit, HELD)

@@ -37,6 +37,7 @@ NAMES = (*MEASURES, "potential", "contraction", "decoding", "alpha")
 BETA = (
     8.0  # a' <= (1 - 3/25 eta) a + 7 eta b and b' <= (1 - 24/25 eta) b + eta a / 100 fall by 1 - eta/25 for 175/23..8
 )
+BINARY = 0.25  # Theorem 1: weights are 0 or 1
 LEVEL = 0.1  # the l of (A3): parts of one half within it are a start for those of the other
 # times the largest decoding error of a part: only above it a weight is one. The errors of some parts are all positive
 CLEAR = 2.0
@@ -125,8 +126,10 @@ class Reference:
         return {"reference": self.H, "r": self.r, "lam": self.lam, "q": self.q}
 
     def alpha(self, error: float) -> float:
-        """Theorem 4's threshold for an error ``|E|_2``, relative to the largest weight."""
-        return float((self.lam * error / self.r) ** (2.0 / (self.q + 1.0))) if self.r > 0.0 else np.nan
+        """Theorem 4's threshold for an error ``|E|_2``, relative to the largest weight; if q is infinite Theorem 1's."""
+        if not (self.r > 0.0 and self.lam >= 0.0 and error >= 0.0):
+            return np.nan
+        return BINARY if np.isinf(self.q) else float((self.lam * error / self.r) ** (2.0 / (self.q + 1.0)))
 
 
 class Watch:

@@ -19,8 +19,8 @@ from partwise.lab.values import NOTHING, told
 
 START = 0.05  # of the other parts in each, for the published methods
 # features, components; and samples: our own choice
-SHAPES: dict[str, tuple[int, int]] = {"tiny": (30, 3), "quick": (40, 5), "full": (100, 10)}
-SAMPLES: dict[str, tuple[int, ...]] = {"tiny": (150,), "quick": (300, 1200), "full": (500, 2000, 8000)}
+SHAPES: dict[str, tuple[int, int]] = {"tiny": (30, 3), "quick": (40, 5), "full": (200, 20)}
+SAMPLES: dict[str, tuple[int, ...]] = {"tiny": (150,), "quick": (300, 1200), "full": (1000, 4000, 16_000)}
 NOISES = (0.01, 0.1)  # of the size of a sample
 GENERATORS: dict[str, Any] = {
     "DIR": partial(datasets.make_topics, "dir"),
@@ -177,7 +177,7 @@ MONITOR = Experiment(
     cases=_cases,
     methods=("and-watched", "and-published-watched", "purification-watched", "purification-published-watched"),
     measures=("median_error", "worst_error"),
-    seeds={"quick": 1, "full": 3},
+    seeds={"quick": 1, "full": 5},
     statistics={
         "typical": _typical,
         "grows": _grows,
