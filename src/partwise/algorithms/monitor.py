@@ -126,7 +126,7 @@ class Reference:
         return {"reference": self.H, "r": self.r, "lam": self.lam, "q": self.q}
 
     def alpha(self, error: float) -> float:
-        """Theorem 4's threshold for an error ``|E|_2``, relative to the largest weight; if q is infinite Theorem 1's."""
+        """Theorem 4's threshold for an error ``|E|_2``, relative to the largest weight; for infinite q Theorem 1's."""
         if not (self.r > 0.0 and self.lam >= 0.0 and error >= 0.0):
             return np.nan
         return BINARY if np.isinf(self.q) else float((self.lam * error / self.r) ** (2.0 / (self.q + 1.0)))
