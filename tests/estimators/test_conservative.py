@@ -37,6 +37,26 @@ def test_recovers_and_tells() -> None:
     assert (model.converged_, model.stop_reason_) == (False, "30 passes done")
 
 
+def test_step_9_as_printed_by_name() -> None:
+    """The ten lines of the summary in their printed order, from the encoder that the seed draws."""
+    E, D, w = np.random.default_rng(0).uniform(-1, 1, (8, X.shape[1])), np.zeros((X.shape[1], 8)), 0.3
+    for x in X[:40] / np.linalg.norm(X[:40], axis=1, keepdims=True):
+        y0 = E @ x
+        y1 = np.maximum(0.0, y0)
+        E = E + np.outer(y1 - y0, x)
+        delta = x - D @ y1
+        eta = delta / (np.sum((D.T @ delta) ** 2) / (delta @ delta) + w * (y1 @ y1))
+        D = D + w * np.outer(eta, y1)
+        xi = D.T @ eta
+        E = E + np.outer(xi, x)
+        D = np.maximum(0.0, D)
+    model = make(cg_steps=1, printed_order=True, max_passes=1).fit(X[:40])
+    np.testing.assert_allclose(model.components_, D.T, rtol=0, atol=1e-9 * np.abs(D).max())
+    np.testing.assert_allclose(model.detectors_, E, rtol=0, atol=1e-9 * np.abs(E).max())
+    other = make(cg_steps=1, max_passes=1).fit(X[:40])
+    assert np.abs(other.detectors_ - E).max() > 0.01
+
+
 def test_tolerance_stops() -> None:
     model = make(max_passes=1000, batch_size=600, tol=0.05).fit(X)
     assert model.converged_
