@@ -87,9 +87,7 @@ def learn(
 @pytest.mark.parametrize("nonnegative", [True, False], ids=["step11", "no-step11"])
 @pytest.mark.parametrize("w", [1e-5, 1.0, 3.0])
 @pytest.mark.parametrize("size", [(1, 1, 1), (5, 3, 2), (30, 11, 4), (20, 6, 9), (15, 64, 17)], ids=str)
-def test_the_eleven_steps(
-    size: tuple[int, int, int], w: float, nonnegative: bool, printed: bool, dtype: Any
-) -> None:
+def test_the_eleven_steps(size: tuple[int, int, int], w: float, nonnegative: bool, printed: bool, dtype: Any) -> None:
     X, E0, D0 = problem(*size, dtype)
     E, D, errors = E0.astype(float), 0.0 * D0.astype(float), []
     for x in X.astype(float):

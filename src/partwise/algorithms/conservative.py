@@ -191,8 +191,8 @@ class Learner:
             k, m = self.H.shape
             self._work = (workspace(m, k, self.H.dtype), np.zeros(m, np.int64), np.zeros(k, np.int64))
         rule = self.rule
-        how = (rule.w.packed(), rule.share.packed(), rule.steps, rule.nonnegative, rule.printed)
-        how = (*how, *self._work, self.totals)
+        switches = rule.steps, rule.nonnegative, rule.printed
+        how = (rule.w.packed(), rule.share.packed(), *switches, *self._work, self.totals)
         kind, none = self.H.dtype, np.empty(0, np.int64)
         if blocks.is_complete(rows):
             # a read-only array would be another type for the compiler

@@ -18,8 +18,9 @@ from partwise.algorithms.loop import Progress, State
 from partwise.algorithms.mu import mu
 from partwise.estimators.base import Iterative
 from partwise.exceptions import InputError
-from partwise.linalg.nnls import Gram, decode_block
+from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.sources import Inspection, RowSource
+from partwise.starts.making import check_nonnegative
 
 _PENALTIES = {name: [Interval(Real, 0, None, closed="left")] for name in ("l1_W", "l2_W", "l1_H", "l2_H")}
 
@@ -276,6 +277,9 @@ class MU(_Penalised):
         Number of components, at most the smaller of the numbers of samples and features, which is the default.
     init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
         Where to start. Zeros could never be left, so they are lifted to a small positive value.
+    init_weights : array-like of shape (n_samples, n_components), optional
+        Weights to start with, beside components given as `init`: the updates then begin at exactly this pair, zeros
+        included. By default weights are those that fit the components best, lifted like them.
     beta_loss : float or {"frobenius", "kullback-leibler", "itakura-saito"}, default="frobenius"
         The divergence; the names stand for 2, 1 and 0. For 0 and below the data must be positive.
     l1_W, l2_W, l1_H, l2_H : float, default=0
@@ -313,6 +317,9 @@ class MU(_Penalised):
         Number of components.
     n_features_in_ : int
         Number of features.
+    weights_ : ndarray or Dask array of shape (n_samples, n_components)
+        The weights that the last update left, where `init_weights` was given; those of ``transform`` are optimal for
+        ``components_``, and no iterate.
 
     References
     ----------
@@ -330,6 +337,7 @@ class MU(_Penalised):
     _NAMES: ClassVar[dict[str, float]] = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_Penalised._parameter_constraints,
+        "init_weights": ["array-like", None],
         "beta_loss": [StrOptions(set(_NAMES)), Interval(Real, None, None, closed="neither")],
     }
 
@@ -338,6 +346,7 @@ class MU(_Penalised):
         n_components: int | None = None,
         *,
         init: Any = "pure",
+        init_weights: Any = None,
         beta_loss: Any = "frobenius",
         l1_W: float = 0.0,
         l2_W: float = 0.0,
@@ -360,6 +369,7 @@ class MU(_Penalised):
             random_state=random_state,
             callbacks=callbacks,
         )
+        self.init_weights = init_weights
         self.beta_loss = beta_loss
 
     @property
@@ -380,15 +390,37 @@ class MU(_Penalised):
             )
 
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
-        return mu(
+        self.__dict__.pop("weights_", None)  # of another start
+        iterations = mu(
             source,
             H0,
             squared_norm=seen.squared_norm,
+            W0=None if self.init_weights is None else self._given_weights(source.shape[0], len(H0)),
             beta=self._beta,
             on_W=self._on_W(),
             on_H=self._on("H", source.shape[0]),
             state=state,
         )
+        return iterations if self.init_weights is None else self._watched(iterations)
+
+    def _given_weights(self, n: int, k: int) -> Any:
+        if isinstance(self.init, str):
+            raise InputError(
+                f"{{parameter}} is one half of a start; give the components too, as init, which is {self.init!r}",
+                parameter="init_weights",
+            )
+        W = check_components(self.init_weights, k, name="init_weights")
+        if len(W) != n:
+            raise InputError(
+                f"{{parameter}} has {len(W)} rows but the data has {n} samples", parameter="init_weights", kind="shape"
+            )
+        check_nonnegative(W, "init_weights")
+        return W
+
+    def _watched(self, iterations: Iterator[Progress]) -> Iterator[Progress]:
+        for progress in iterations:
+            self.weights_ = progress.state["W"]
+            yield progress
 
     def _decoder(self, dtype: Any) -> Any:
         if self._beta == 2.0:

@@ -47,9 +47,9 @@ class ConservativeNMF(Looped):
         Set negative entries of the decoder to zero after each sample, step 11 of the rule. Without it the
         error falls faster, but usually to a larger cone than that of the true parts.
     printed_order : bool, default=False
-        Compute step 9, the multiplier of the code, from the decoder that step 8 has just changed, as the printed summary
-        of the rule can be read, and not from the one before, as its equation (6) has it. A code's change
-        then also has ``w |eta|^2 y``, which is never negative, and learning does not settle.
+        Compute step 9, the multiplier of the code, from the decoder that step 8 has just changed, as the printed
+        summary of the rule can be read, and not from the one before, as its equation (6) has it. A code's change then
+        also has ``w |eta|^2 y``, which is never negative, and learning does not settle.
     decoder : {"nnls", "encoder"}, default="nnls"
         Where the weights in ``transform`` come from: exact non-negative least squares with ``components_``, or the
         learnt encoder, ``max(0, E x)``, which is one small product.
