@@ -13,6 +13,7 @@ from partwise.metrics.conditions.normalization import normalize_factors
 from partwise.metrics.conditions.records import RecordSets, dominant_weights, pure_records
 from partwise.metrics.conditions.start import Initialization, RecoveryMeasures, initialization, recovery_measures
 from partwise.metrics.conditions.tolerance import NoiseTolerance, noise_tolerance
+from partwise.metrics.modes import DipTest, dip_test
 from partwise.metrics.recovery import (
     Match,
     match_components,
@@ -25,6 +26,7 @@ from partwise.metrics.residuals import l1_residual, relative_error
 __all__ = [
     "CorrelationConditions",
     "DecayOrder",
+    "DipTest",
     "DominantConditions",
     "DominantConstants",
     "DominantFeatures",
@@ -39,6 +41,7 @@ __all__ = [
     "clustering_accuracy",
     "correlation_conditions",
     "decay_order",
+    "dip_test",
     "dominant_conditions",
     "dominant_features",
     "dominant_weights",
