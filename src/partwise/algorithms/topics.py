@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.cooccurrence import AllPairs
+from partwise.algorithms.cooccurrence import AllPairs, Cooccurrence
 from partwise.algorithms.hull import convex_hull
 from partwise.algorithms.spa import spa
 from partwise.linalg.simplex import Loss, MixtureCertificate, likeliest, mixture_weights, proportions
@@ -70,7 +70,7 @@ def find_anchors(rows: RowSource, k: int, candidates: npt.NDArray[np.bool_], sea
     return spa(rows, k, row_scale=candidates.astype(np.float64)).anchors
 
 
-def recover(Q: AllPairs, rows: RowSource, anchors: Index, loss: Loss) -> tuple[Array, Array, MixtureCertificate]:
+def recover(Q: Cooccurrence, rows: RowSource, anchors: Index, loss: Loss) -> tuple[Array, Array, MixtureCertificate]:
     """Every word as a mixture of anchors, then Bayes: topics, their probabilities, and the proof of the mixtures.
 
     "kl" compares distributions, so it needs the rows as they are.

@@ -16,6 +16,7 @@ from partwise.metrics.conditions.tolerance import NoiseTolerance, noise_toleranc
 from partwise.metrics.modes import DipTest, dip_test
 from partwise.metrics.recovery import (
     Match,
+    component_stability,
     match_components,
     spectral_angles,
     stability,
@@ -39,6 +40,7 @@ __all__ = [
     "RecordSets",
     "RecoveryMeasures",
     "clustering_accuracy",
+    "component_stability",
     "correlation_conditions",
     "decay_order",
     "dip_test",
