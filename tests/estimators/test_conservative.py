@@ -57,6 +57,18 @@ def test_step_9_as_printed_by_name() -> None:
     assert np.abs(other.detectors_ - E).max() > 0.01
 
 
+def test_encoder_becomes_an_inverse_and_stays_random_outside_the_data() -> None:
+    """The document: E is some pseudo-inverse of D, and random where the data has no component."""
+    model = make(max_passes=60).fit(X)
+    E, D = model.detectors_, model.components_.T
+    assert np.linalg.norm(E @ D - np.eye(8)) < 0.1 * np.sqrt(8)
+    start = np.random.default_rng(0).uniform(-1, 1, E.shape)
+    outside = np.eye(X.shape[1]) - np.linalg.pinv(X) @ X
+    # every update is a multiple of a sample: some 36,000 of them, each rounded
+    np.testing.assert_allclose(E @ outside, start @ outside, atol=1e-10)
+    assert np.linalg.norm(E - np.linalg.pinv(D)) > 1.0  # none of the nice ones
+
+
 def test_tolerance_stops() -> None:
     model = make(max_passes=1000, batch_size=600, tol=0.05).fit(X)
     assert model.converged_

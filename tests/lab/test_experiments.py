@@ -23,8 +23,8 @@ NAMES = [
     "and-figure1", "and-figure2-thresholds", "and-figure2-noise", "and-initialization", "and-sparsity",
     "purification-recovery", "purification-noise", "purification-ablation",
     "tsvdnmf-table1", "tsvdnmf-table2", "tsvdnmf-table3", "tsvdnmf-leave-one-out",
-    "online-synthetic", "online-mnist", "online-reproducibility",
-    "lecture-faces", "lecture-separable", "lecture-topics", "cold-start-grid",
+    "online-synthetic", "online-mnist", "online-reproducibility", "online-starts",
+    "lecture-faces", "lecture-separable", "lecture-topics", "lecture-updates", "lecture-pairs", "cold-start-grid",
     "proof-monitor",
 ]  # fmt: skip
 

@@ -133,16 +133,16 @@ CORPORA: dict[str, tuple[int, int, dict[int, tuple[int, ...]]]] = {
 ANCHOR = 0.05  # probability of a topic's anchor word: rarer ones need more documents
 
 
-def _corpus(n: int, m: int, k: int, tokens: int, seed: int) -> Problem:
+def corpus(n: int, m: int, k: int, tokens: int, seed: int, *, anchor: float = ANCHOR) -> Problem:
     """Documents of so many tokens, each topic with a word of its own."""
     rng = np.random.default_rng(seed)
     H = rng.dirichlet(np.full(m, 0.2), size=k)
     H[:, :k] = 0.0
-    H = (1.0 - ANCHOR) * H / H.sum(axis=1, keepdims=True)
-    H[np.arange(k), np.arange(k)] = ANCHOR
+    H = (1.0 - anchor) * H / H.sum(axis=1, keepdims=True)
+    H[np.arange(k), np.arange(k)] = anchor
     W = rng.dirichlet(np.full(k, 0.3), size=n)
     blocks = [sp.csr_array(rng.multinomial(tokens, W[i : i + 2000] @ H)) for i in range(0, n, 2000)]
-    note = f"{n} documents of {tokens} words, {m} words in all, k = {k}, an anchor word of probability {ANCHOR:g} each"
+    note = f"{n} documents of {tokens} words, {m} words in all, k = {k}, an anchor word of probability {anchor:g} each"
     return Problem(sp.vstack(blocks).tocsr().astype(float), k, truth=H, weights=W, note=note)
 
 
@@ -151,7 +151,7 @@ def _topic_cases(size: Size) -> Sequence[Case]:
     return [
         Case(
             f"{n} documents of {tokens} words",
-            partial(_corpus, n, m, k, tokens),
+            partial(corpus, n, m, k, tokens),
             {"documents": n, "length": "two" if tokens == 2 else "many", "tokens": f"{tokens} words each"},
         )
         for tokens, counts in corpora.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -205,6 +206,55 @@ def pair_error(problem: Problem, found: Found) -> float:
     return float(np.linalg.norm(pairs / len(W) - expected, 2) / np.linalg.norm(expected, 2))
 
 
+def _both_gradients(problem: Problem, found: Found) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Of weights and of components: themselves, and both parts of the derivative of |X - V Y|^2 / 2."""
+    X, V, Y = problem.X, np.asarray(_weights(problem, found)), found.components
+    yield V, X @ Y.T, V @ (Y @ Y.T)
+    yield Y, V.T @ X, (V.T @ V) @ Y
+
+
+def unsettled(problem: Problem, found: Found) -> float:
+    """By how much entries are neither zero nor stationary: sum of |f f'| over that of f f'+, of both factors."""
+    parts = [(np.abs(F * (plus - minus)).sum(), (F * plus).sum()) for F, minus, plus in _both_gradients(problem, found)]
+    return float(max(above / below if below else 0.0 for above, below in parts))
+
+
+def locked(problem: Problem, found: Found) -> float:
+    """By how much zeros would move if they could: sum of their -f', in units of the mean entry, over that of f f'+."""
+    parts = [
+        (F.mean() * np.maximum(0.0, minus - plus)[F == 0.0].sum(), (F * plus).sum())
+        for F, minus, plus in _both_gradients(problem, found)
+    ]
+    return float(max(above / below if below else 0.0 for above, below in parts))
+
+
+def true_anchors(problem: Problem, found: Found) -> float:
+    """Share of the topics that have an anchor of their own among those found."""
+    truth = _truth(problem)
+    own = (truth > 0.0) & ((truth > 0.0).sum(axis=0) == 1)
+    picked = np.zeros(truth.shape[1], bool)
+    if found.anchors is not None:
+        picked[found.anchors] = True
+    return float((own & picked).any(axis=1).mean())
+
+
+def inverse_error(problem: Problem, found: Found) -> float:
+    """How far the encoder is from a pseudo-inverse of the decoder: |E D - I| / |I|; 1 for an encoder of zeros."""
+    if found.detectors is None:
+        return float("nan")
+    k = len(found.components)
+    return float(np.linalg.norm(found.detectors @ found.components.T - np.eye(k)) / np.sqrt(k))
+
+
+def random_share(problem: Problem, found: Found) -> float:
+    """Share of the encoder's squares that is outside the span of the data: 0 for the Moore-Penrose inverse."""
+    if found.detectors is None:
+        return float("nan")
+    Q = np.linalg.qr(_truth(problem).T)[0]
+    E = found.detectors
+    return float(1.0 - np.sum((E @ Q) ** 2) / np.sum(E**2))
+
+
 def amplification(problem: Problem, found: Found) -> float:
     """By how much bounded noise can move the decoded weights: the infinity norm of the inverse, where there is one."""
     return float(found.facts.get("amplification", np.nan))
@@ -238,6 +288,11 @@ _MEASURES: tuple[Measure, ...] = (
     Measure("rise", "largest relative rise of the objective", "lower", objective_rise, ".1e"),
     Measure("zeros", "share of (nearly) zero entries of the components", "higher", zeros, ".2f"),
     Measure("amplification", "largest movement of decoded weights / noise", "lower", amplification, ".3g"),
+    Measure("unsettled", "entries that are neither zero nor stationary", "lower", unsettled, ".1e"),
+    Measure("locked", "zeros that would move if they could", "lower", locked, ".1e"),
+    Measure("anchors", "share of topics whose anchor was found", "higher", true_anchors, ".2f"),
+    Measure("inverse", "|E D - I| / |I|", "lower", inverse_error, ".2g"),
+    Measure("random_share", "share of the encoder outside the span of the data", "", random_share, ".2f"),
     Measure("pairs", "relative error of the co-occurrence", "lower", pair_error, ".3g"),
     Measure("topic_l1", "mean l1 error of the topics", "lower", topic_l1, ".3f"),
 )

@@ -8,7 +8,18 @@ from importlib import import_module
 from partwise.exceptions import InputError
 from partwise.lab.experiment import Experiment
 
-MODULES = ("and_", "purification", "tsvdnmf", "online", "lecture", "grid", "monitor")
+MODULES = (
+    "and_",
+    "purification",
+    "tsvdnmf",
+    "online",
+    "online_starts",
+    "lecture",
+    "lecture_updates",
+    "lecture_pairs",
+    "grid",
+    "monitor",
+)
 
 
 @cache

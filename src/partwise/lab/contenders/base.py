@@ -15,6 +15,7 @@ from partwise.algorithms.loop import Progress
 from partwise.lab.experiment import Found, Problem
 from partwise.outcomes import Stop
 
+SIGNIFICANT = 0.01  # of the dip test, component by component
 Runner = Callable[[Problem, int, float | None], Found]
 
 
@@ -48,7 +49,7 @@ def fitted(
     fresh : bool, default=False
         Give new samples to every iteration, where the problem can draw them.
     codes : bool, default=False
-        Say how many components of the codes are bimodal.
+        Say how many components of the codes are bimodal; see :func:`modes_of`.
     once : int, default=0
         Products with the data before the first iteration, where there are more than the algorithm's own two in each.
     **settings
@@ -85,18 +86,37 @@ def fitted(
             detectors=getattr(model, "detectors_", None),
             curve=_curve(model),
             facts=_facts(model, seconds)
-            | ({"bimodal": _bimodal(model, X)} if codes else {})
+            | (modes_of(np.asarray(model.encode(X))) if codes else {})
             | ({"once": once} if once else {}),
         )
 
     return run
 
 
-def _bimodal(model: Any, X: Any) -> float:
-    """Share of the components of the codes whose coefficient of bimodality is above that of a uniform distribution."""
-    from partwise.plots.learning import bimodality
+def summary(model: Any, *, weights: Any = None, **facts: Any) -> Found:
+    """What a fitted model found, its way there and further facts."""
+    return Found(model.components_, weights=weights, curve=_curve(model), facts=_facts(model, np.nan) | facts)
 
-    return float(np.mean([bimodality(y) > 5.0 / 9.0 for y in np.asarray(model.encode(X)).T]))
+
+def modes_of(codes: np.ndarray) -> dict[str, float]:
+    """Shares of the components of codes that are "absent or present with a fixed magnitude", ever more strictly.
+
+    "bimodal": more than one mode, zeros included; "bimodal_positive": of the positive codes alone; "fixed": bimodal,
+    and positive codes vary less about their mean than those of a uniform law from zero on, 1 / sqrt(3).  By Hartigan's
+    dip test: zeros and a density that falls from zero on have one mode.
+    """
+    from partwise.metrics import dip_test
+
+    rows = []
+    for y in codes.T:
+        positive = y[y > 0.0]
+        bimodal = dip_test(y).p_value < SIGNIFICANT
+        variation = positive.std() / positive.mean() if len(positive) else np.inf
+        apart = len(positive) > 0 and dip_test(positive).p_value < SIGNIFICANT
+        rows.append((bimodal, apart, bimodal and variation < 3.0**-0.5, variation))
+    *shares, variations = np.array(rows, float).T
+    named = zip(("bimodal", "bimodal_positive", "fixed"), shares, strict=True)
+    return {name: float(share.mean()) for name, share in named} | {"variation": float(np.median(variations))}
 
 
 def _data(problem: Problem, clip: bool, fresh_seed: int | None) -> Any:

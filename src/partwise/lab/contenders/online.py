@@ -38,6 +38,21 @@ CONTENDERS: tuple[Contender, ...] = (
         for w in (1.0, 0.01, 100.0)
     ),
     Contender(
+        "conservative-printed",
+        "the summary in its printed order, step 9 with the decoder of step 8, w = 1, at most 300 passes",
+        fitted("ConservativeNMF", w=1.0, max_passes=300, printed_order=True),
+        literal=True,
+    ),
+    *(
+        Contender(
+            f"conservative-w{name}-ten",
+            f"the document's rule, w = {name}, ten passes",
+            fitted("ConservativeNMF", w=float(name), max_passes=10),
+            literal=True,
+        )
+        for name in ("1e-3", "0.1")
+    ),
+    Contender(
         "conservative-cg",
         "w = 0.3 and five conjugate gradient steps a sample instead of one",
         fitted("ConservativeNMF", w=0.3, cg_steps=5, max_passes=130),
