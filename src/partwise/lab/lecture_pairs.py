@@ -31,10 +31,11 @@ def _cases(size: Size) -> Sequence[Case]:
     ]
 
 
-def _too_many(result: Reproduction, method: str) -> float:
-    """Largest difference between the words that remain and r."""
+def _wrong_words(result: Reproduction, method: str) -> float:
+    """Words that remain and should not, or the other way round: at most."""
     rows = result.table.where(method=method)
-    return float(np.max(np.abs(rows.values("found") - rows.values("r")))) if len(rows) else NOTHING
+    found, r, right = (rows.values(column) for column in ("found", "r", "anchors"))
+    return float(np.max((found - r * right) + r * (1.0 - right))) if len(rows) else NOTHING
 
 
 def _at_most_documents(result: Reproduction, method: str, *, column: str) -> float:
@@ -120,7 +121,7 @@ PAIRS = Experiment(
     measures=("anchors", "topic_l1"),
     seeds={"quick": 2, "full": 5},
     statistics={
-        "too_many": _too_many,
+        "wrong_words": _wrong_words,
         "at_most_documents": _at_most_documents,
         "tightness": _tightness,
         "signal": _signal,
