@@ -101,18 +101,24 @@ def test_no_documents(documents: Any, told: str) -> None:
 
 @pytest.mark.parametrize("words", [None, [1, 4]], ids=["all", "some"])
 @pytest.mark.parametrize("kind", ["first", "all"])
-def test_variance_is_that_of_the_documents(kind: str, words: list[int] | None) -> None:
-    if kind == "all":
-        pairs: Any = pw.Cooccurrence.of(COUNTS)
-        mine = matrices(DOCUMENTS, 6)
+def test_variance_is_that_of_independent_pairs(kind: str, words: list[int] | None) -> None:
+    """Of all pairs, one of floor(l / 2) without a common word is any ordered pair, and has two orders."""
+    kept = [document for document in DOCUMENTS if len(document) >= 2]
+    if kind == "first":
+        pairs: Any = pw.Cooccurrence.of_tokens(DOCUMENTS, n_words=6)
+        weighted = [(1.0, slide([document], 6)) for document in kept]
     else:
-        pairs = pw.Cooccurrence.of_tokens(DOCUMENTS, n_words=6)
-        mine = [slide([document], 6) for document in DOCUMENTS if len(document) >= 2]
-    S = [s if words is None else s[words] for s in mine]
-    left, right = sum(s @ s.T for s in S), sum(s.T @ s for s in S)
+        pairs = pw.Cooccurrence.of(COUNTS)
+        weighted = []
+        for document in kept:
+            orders = list(permutations(document, 2))
+            share = 1.0 / (len(orders) * (len(document) // 2))
+            weighted += [(share, (slide([pair], 6) + slide([pair], 6).T) / 2) for pair in orders]
+    S = [(share, s if words is None else s[words]) for share, s in weighted]
+    left, right = (np.sum([share * f(s) for share, s in S], axis=0) for f in (lambda s: s @ s.T, lambda s: s.T @ s))
     chosen = np.isin(np.arange(6), range(6) if words is None else words)
     sums = pairs._row_sums(chosen)
-    np.testing.assert_allclose(sums, np.concatenate([left.sum(axis=1), right.sum(axis=1)]), atol=1e-12)  # type: ignore
+    np.testing.assert_allclose(sums, np.concatenate([left.sum(axis=1), right.sum(axis=1)]), atol=1e-12)
     assert max(np.linalg.norm(left, 2), np.linalg.norm(right, 2)) <= sums.max() + 1e-12
 
 
@@ -122,6 +128,9 @@ def test_bound_is_bernsteins() -> None:
     assert deviation.variance * 1000 - np.sqrt(2 * deviation.variance * 1000 * c) == pytest.approx(40.0)
     assert 2 * np.exp(-1000 * t**2 / 2 / (deviation.variance + np.sqrt(2) * t / 3)) == pytest.approx(0.05)
     assert deviation.needed(t) == pytest.approx(1000)
+    # numbers of a hundredth
+    smaller = Deviation.of(np.array([3.0, 40.0]) / 100, 1000, 0.9, scale=0.01)
+    assert smaller.variance == pytest.approx(deviation.variance / 100)
     assert np.isinf(deviation.needed(0.0))
 
 
@@ -144,10 +153,24 @@ def test_bound_holds_and_shrinks(kind: str) -> None:
     assert 3.5 < bounds[500] / bounds[8000] < 6.0  # sqrt(16), and what falls faster
 
 
+def test_long_documents_are_many_pairs() -> None:
+    """A document of 40 words is twenty pairs: the bound holds, and is much less than that of its first pair."""
+    rng = np.random.default_rng(0)
+    _, H, W = corpus(1000, 0)
+    for _ in range(10):
+        counts = rng.multinomial(40, W @ H)
+        pairs = pw.Cooccurrence.of(counts)
+        error = np.linalg.norm(pairs.matrix().toarray() - H.T @ (W.T @ W / 1000) @ H, 2)
+        assert error <= pairs.deviation()
+    tokens = corpus(1000, 0)[0]
+    assert pairs.deviation() < 0.3 * pw.Cooccurrence.of_tokens(tokens, n_words=12).deviation()
+
+
 def test_bad_questions() -> None:
     pairs = pw.Cooccurrence.of(COUNTS, weighting="length")
-    with pytest.raises(InputError, match="weighting='equal'"):
-        pairs.deviation()
+    for asked in (pairs, pw.Cooccurrence.of(COUNTS, unbiased=False)):
+        with pytest.raises(InputError, match="weighting='equal', unbiased=True"):
+            asked.deviation()
     pairs = pw.Cooccurrence.of(COUNTS)
     for words, told in (
         ([6], "from 0 to 5"),

@@ -6,9 +6,13 @@ norm with a probability of at most::
 
     (d1 + d2) exp(- n t^2 / 2 / (v + L t / 3)),    v = max(|mean E S S'|, |mean E S' S|)
 
-Here entries of ``S`` are not negative and sum to one.  Then ``|S - E S|^2 <= |S|_F^2 + |E S|_F^2 <= 2``, and ``v`` is
-at most the largest sum of a row of ``mean E S S'`` and ``mean E S' S``: a mean of numbers from 0 to 1, which is bounded
-from what was seen by Chernoff's inequality.  Nothing has to be known but the data.
+Here entries of ``S`` are not negative and sum to one, or to less.  Then ``|S - E S|^2 <= |S|_F^2 + |E S|_F^2 <= 2``,
+and ``v`` is at most the largest sum of a row of ``mean E S S'`` and ``mean E S' S``: a mean of numbers from 0 to 1,
+which is bounded from what was seen by Chernoff's inequality.  Nothing has to be known but the data.
+
+The mean over all pairs of a document of l words is the mean, over all orders of the words, of that over floor(l / 2)
+pairs without a common word, which are independent.  The proof bounds the expectation of a convex function of the sum,
+so by Jensen's inequality its bound for these holds for all pairs too (Hoeffding's argument for U-statistics).
 """
 
 from __future__ import annotations
@@ -39,32 +43,34 @@ class Deviation:
         An upper bound of v, from the data.
     log_odds : float
         Logarithm of the dimensions over the probability that is left to Bernstein's inequality.
+    scale : float
+        Largest sum of the entries of a matrix.
     """
 
     n: int
     variance: float
     log_odds: float
+    scale: float = 1.0
 
     @classmethod
-    def of(cls, sums: Array, n: int, confidence: float) -> Deviation:
+    def of(cls, sums: Array, n: int, confidence: float, scale: float = 1.0) -> Deviation:
         """From the sums of the rows of ``sum S S'`` and ``sum S' S``; half of the doubt is for these."""
         log_odds = float(np.log(2.0 * len(sums) / (1.0 - confidence)))
         # Chernoff: a sum of numbers from 0 to 1 with mean u is below u - sqrt(2 u c) with probability exp(-c) at most
-        seen = float(np.max(sums))
-        most = seen + log_odds + np.sqrt(log_odds**2 + 2.0 * seen * log_odds)
-        return cls(n, most / n, log_odds)
+        seen, c = float(np.max(sums)), log_odds * scale
+        return cls(n, (seen + c + np.sqrt(c**2 + 2.0 * seen * c)) / n, log_odds, scale)
 
     @property
     def bound(self) -> float:
         """What the error is at most."""
-        a = LARGEST * self.log_odds / (3.0 * self.n)
+        a = LARGEST * self.scale * self.log_odds / (3.0 * self.n)
         return float(a + np.sqrt(a**2 + 2.0 * self.variance * self.log_odds / self.n))
 
     def needed(self, bound: npt.ArrayLike) -> Array:
         """How many matrices it takes until the bound is this; infinite for zero."""
         t = np.asarray(bound, np.float64)
         with np.errstate(divide="ignore"):
-            return np.asarray(2.0 * self.log_odds * (self.variance + LARGEST * t / 3.0) / t**2)
+            return np.asarray(2.0 * self.log_odds * (self.variance + LARGEST * self.scale * t / 3.0) / t**2)
 
 
 def separations(rows: Array) -> Array:

@@ -23,6 +23,7 @@ from partwise.algorithms.counting import Counting, Weighting, count_block, dot_b
 from partwise.exceptions import InputError, Place
 from partwise.io.opening import open_source
 from partwise.sources import RowSource, blocks
+from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.int64]
@@ -137,7 +138,11 @@ class Cooccurrence(ABC):
 
     @abstractmethod
     def _row_sums(self, chosen: npt.NDArray[np.bool_]) -> Array:
-        """Sums of the rows of ``sum S S'``, of chosen words, and of ``sum S' S``; S has a document's chosen rows."""
+        """Sums of the rows of ``sum S S'``, of chosen words, and of ``sum S' S``, for independent matrices S."""
+
+    def _scale(self) -> float:
+        """The largest sum of the entries of such a matrix."""
+        return 1.0
 
     def conditional(self, Z: Any) -> Any:
         """Rows divided by the probability of their word; zero for words that have no pair.
@@ -230,7 +235,7 @@ class Cooccurrence(ABC):
         if words is not None:
             chosen = np.zeros(m, bool)
             chosen[self._words(words, "words")] = True
-        return Deviation.of(self._row_sums(chosen), self.n_documents, confidence)
+        return Deviation.of(self._row_sums(chosen), self.n_documents, confidence, self._scale())
 
     def _words(self, numbers: Any, name: str) -> Index:
         words, m = np.asarray(numbers), len(self.probabilities)
@@ -359,10 +364,19 @@ class AllPairs(Cooccurrence):
         return self.source.shape[0] - self.n_dropped
 
     def _row_sums(self, chosen: npt.NDArray[np.bool_]) -> Array:
-        if self.counting.weighting != "equal":
+        if self.counting.weighting != "equal" or not self.counting.unbiased:
             raise InputError(
-                "documents that have their say by their length are not bounded alike: use weighting='equal'",
+                "the error of co-occurrence is bounded where documents have the same say and rows are counts: use "
+                "weighting='equal', unbiased=True",
                 parameter="weighting",
             )
         sums = self.source.reduce(partial(row_sums_block, chosen=chosen.astype(np.float64), counting=self.counting))
         return np.concatenate([sums[0][chosen], sums[1]])
+
+    def _scale(self) -> float:
+        lengths = np.asarray(self.source.map_rows(_lengths_of, width=None, dtype=np.float64))
+        return float(1.0 / (lengths[lengths >= 2.0].min() // 2))
+
+
+def _lengths_of(block: Block) -> Array:
+    return blocks.row_sums(block)

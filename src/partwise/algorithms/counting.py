@@ -74,17 +74,16 @@ def matrix_block(block: Block, counting: Counting) -> sp.csr_array:
 
 
 def row_sums_block(block: Block, chosen: Array, counting: Counting) -> Array:
-    """``S S 1`` of the chosen words and ``S C S 1``, C leaving the chosen alone, for ``S = factor (x x' - diag)``."""
+    """Sums over documents of the rows of ``E T T'``, chosen rows, and ``E T' T``, of one of its floor(l / 2) pairs.
+
+    ``T = (e f' + f e') / 2`` for the pair of words e and f, chosen rows of it; divided by the number of the pairs.
+    """
     x: Any = sp.csr_array(block, dtype=np.float64)
-    _, factor, _ = _lengths(block, counting)
-    selves = x.copy()
-    selves.data = np.minimum(x.data, x.data**2) if counting.unbiased else 0.0 * x.data
-
-    def times(v: Any) -> Any:  # S v for a vector of every document, given on its words
-        sums = np.asarray((x * v).sum(axis=1)).ravel()
-        return sp.csr_array(blocks.scale_rows(blocks.scale_rows(x, sums) - selves * v, factor))
-
-    one = sp.csr_array((np.ones_like(x.data), x.indices, x.indptr), x.shape)
-    mine = sp.csr_array(one * chosen)
-    left, right = times(times(mine)), times(times(one) * chosen)
-    return np.stack([np.asarray(part.sum(axis=0)).ravel() for part in (left, right)])
+    lengths, factor, _ = _lengths(block, counting)
+    each = np.divide(factor, lengths // 2, out=np.zeros_like(factor), where=factor > 0.0)
+    twice = x.copy()
+    twice.data = x.data**2 - np.minimum(x.data, x.data**2)  # both words are the same one
+    twins = each @ twice
+    left = 0.5 * ((each * (lengths - 1.0)) @ x - twins) + twins
+    right = 0.5 * ((each * (x @ chosen)) @ x - each @ x * chosen - twins * chosen) + twins * chosen
+    return np.stack([left, right])

@@ -109,7 +109,8 @@ def both_kinds(result: Reproduction) -> Mapping[str, Any]:
         shape = tuple(map(int, str(row["image"]).split("x")))
         order = np.argsort(-shares[0], kind="stable")
         H = starts_of(result, "conservative", case)[0]
-        for title, chosen in (("most stable", order[:SHOWN]), ("least stable", order[::-1][:SHOWN])):
+        shown = min(SHOWN, len(order) // 2)
+        for title, chosen in (("most stable", order[:shown]), ("least stable", order[::-1][:shown])):
             worst, best = shares[0][chosen].min(), shares[0][chosen].max()
             name = f"{case}, {title} ({told(worst, '.0%')} to {told(best, '.0%')} of the other starts)"
             panels[name] = feature_grid(H[chosen], shape, exponent=0.2, columns=5)  # type: ignore[arg-type]

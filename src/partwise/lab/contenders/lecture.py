@@ -111,7 +111,7 @@ def _certainty(pairs: Cooccurrence, problem: Problem) -> dict[str, float]:
     k = problem.k
     told = pairs.certainty(np.arange(k))
     mixed = [pairs.certainty([*range(k), word]).certain[-1] for word in range(k, min(2 * k, len(pairs.probabilities)))]
-    return {"certain": float(np.mean(told.certain)), "promised": float(np.max(told.documents))} | (
+    return {"certain": float(np.mean(told.certain)), "documents_until_certain": float(np.max(told.documents))} | (
         {"certain_mixed": float(np.mean(mixed))} if mixed else {}
     )
 
