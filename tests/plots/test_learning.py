@@ -53,7 +53,7 @@ def test_code_histograms() -> None:
     codes = np.column_stack([np.repeat([0.0, 1.0], [30, 10]), np.linspace(0.0, 1.0, 40), np.zeros(40)])
     figure = code_histograms(codes, title="Codes", columns=2)
     notes = [text.get_text() for text in figure.axes[0].texts][1:]
-    assert notes == ["75% zero, dip 0.125*", "2% zero, dip 0.013", "100% zero, dip 0.000"]
+    assert notes == ["75% zero, dip 0.12*", "2% zero, dip 0.01", "100% zero, dip 0.00"]
     assert len(drawn(figure)) > 500
 
 

@@ -227,9 +227,7 @@ class Cooccurrence(ABC):
 
     def _deviation(self, confidence: float, words: Any) -> Deviation:
         if not 0.0 < confidence < 1.0:
-            raise InputError(
-                f"{{parameter}}={confidence!r} must be between 0 and 1", parameter="confidence", kind="range"
-            )
+            raise InputError(f"{{parameter}}={confidence!r} must be between 0 and 1", parameter="confidence")
         m = len(self.probabilities)
         chosen = np.ones(m, bool)
         if words is not None:

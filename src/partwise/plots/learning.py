@@ -188,7 +188,7 @@ def code_histograms(codes: Any, *, title: str = "", columns: int = 10) -> Figure
         axes.bar(lefts, -tall * bars, step, bottom=floor, align="edge", color=GOOD, lw=0)
         axes.plot([x, x + wide], [floor, floor], color=LINE, lw=0.6)
         test = dip_test(y)
-        text = f"{np.mean(y <= 0.0):.0%} zero, dip {test.dip:.3f}{'*' if test.p_value < 0.01 else ''}"
+        text = f"{np.mean(y <= 0.0):.0%} zero, dip {test.dip:.2f}{'*' if test.p_value < 0.01 else ''}"
         axes.text(x + wide / 2, floor + 0.03, text, fontsize=SMALL, color=FAINT, ha="center", va="top")
     fix_view(axes, width, height)
     return figure

@@ -153,7 +153,12 @@ CONTENDERS: tuple[Contender, ...] = (
         given_pair,
         literal=True,
     ),
-    Contender("mu-settled", f"the same, {SETTLED} iterations", partial(given_pair, max_iter=SETTLED), literal=True),
+    Contender(
+        "mu-settled",
+        f"Lee & Seung's multiplicative updates from a random positive pair, {SETTLED} iterations",
+        partial(given_pair, max_iter=SETTLED),
+        literal=True,
+    ),
     Contender(
         "mu-zeros",
         "the same from a pair a tenth of whose entries is zero",
