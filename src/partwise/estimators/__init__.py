@@ -1,9 +1,10 @@
 """Thin scikit-learn classes over the algorithms."""
 
 from partwise.estimators.and_ import AND
-from partwise.estimators.classic import ANLS, HALS, MU
+from partwise.estimators.classic import ANLS, HALS
 from partwise.estimators.conservative import ConservativeNMF
 from partwise.estimators.facets import Facets
+from partwise.estimators.multiplicative import MU
 from partwise.estimators.purification import Purification
 from partwise.estimators.separable import SPA, XRAY, ConvexHull, EllipsoidalSPA, PreconditionedSPA, SeparableLP
 from partwise.estimators.topics import AnchorTopics
