@@ -156,7 +156,7 @@ class MU(Penalised):
             on_H=self._on("H", source.shape[0]),
             state=state,
         )
-        return iterations if self.init_weights is None else self._watched(iterations)
+        return iterations if self.init_weights is None else self._keeping_weights(iterations)
 
     def _given_weights(self, n: int, k: int) -> Any:
         if isinstance(self.init, str):
@@ -172,7 +172,7 @@ class MU(Penalised):
         check_nonnegative(W, "init_weights")
         return W
 
-    def _watched(self, iterations: Iterator[Progress]) -> Iterator[Progress]:
+    def _keeping_weights(self, iterations: Iterator[Progress]) -> Iterator[Progress]:
         for progress in iterations:
             self.weights_ = progress.state["W"]
             yield progress
