@@ -26,11 +26,13 @@ from partwise.datasets.loaders import (
 from partwise.datasets.mixture import Mixture
 from partwise.datasets.noise import (
     add_adversarial_noise,
+    add_correlated_noise,
+    add_corruption,
     add_gaussian_noise,
     add_multinomial_noise,
     add_unbiased_noise,
 )
-from partwise.datasets.separable import make_dominant, make_laurberg, make_separable
+from partwise.datasets.separable import make_dominant, make_laurberg, make_separable, make_strictly_dominant
 from partwise.datasets.text import read_texts
 from partwise.datasets.topics import make_topics
 from partwise.datasets.visual import count_visual_words
@@ -39,6 +41,8 @@ __all__ = [
     "Dataset",
     "Mixture",
     "add_adversarial_noise",
+    "add_correlated_noise",
+    "add_corruption",
     "add_gaussian_noise",
     "add_multinomial_noise",
     "add_unbiased_noise",
@@ -62,6 +66,7 @@ __all__ = [
     "make_dominant",
     "make_laurberg",
     "make_separable",
+    "make_strictly_dominant",
     "make_topics",
     "read_texts",
 ]

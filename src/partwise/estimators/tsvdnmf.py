@@ -66,8 +66,8 @@ class TSVDNMF(Clustered):
     alpha : float, default=0.9
         Factor of the thresholds: least weight of a dominant component (condition D2).
     nu : float, default=1.15
-        How clearly a feature must dominate. The paper derives ``(1 - alpha eps) / (beta + rho + 2 alpha eps)``, which is
-        ``DominantConstants.nu``, and takes 1.15 in its experiments.
+        How clearly a feature must dominate: 1.15 in the paper's experiments; it derives
+        ``(1 - alpha eps) / (beta + rho + 2 alpha eps)``, which is ``DominantConstants.nu``.
     eps4 : float, default=0.0
         Noise allowed in thresholds and in g.
     gamma : float, optional
@@ -233,7 +233,7 @@ class TSVDNMF(Clustered):
         ...     n_components=2, rho=0.1, gamma=0.1, p0=0.5, alpha=0.9, beta=0.05, w0=0.5, eps0=0.4, eps4=8e-4
         ... )
         >>> round(pw.TSVDNMF.of(constants).nu, 3)
-        5.282
+        5.281
         """
         derived = {
             "eps0": constants.eps0,

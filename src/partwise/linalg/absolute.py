@@ -146,7 +146,7 @@ def _solve(X: Array, H: Array) -> tuple[Array, Array]:
 
 
 def _gap(X: Array, H: Array, w: Array, y: Array) -> Array:
-    """Primal minus dual objective, of a y that is first moved to where ``H y <= 0``: down, as components have no signs."""
+    """Primal minus dual objective, of a y that is first moved down to where ``H y <= 0``."""
     if H.min() >= 0.0:
         over = np.maximum((y @ H.T).max(axis=1, keepdims=True), 0.0)
         y = (y - over) / (1.0 + over)

@@ -7,12 +7,14 @@ from partwise.metrics.conditions.correlation import CorrelationConditions, corre
 from partwise.metrics.conditions.decay import DecayOrder, decay_order
 from partwise.metrics.conditions.dominant import DominantConditions, dominant_conditions
 from partwise.metrics.conditions.features import DominantFeatures, dominant_features
+from partwise.metrics.conditions.levels import NoiseLevels, heavy_noise_levels
 from partwise.metrics.conditions.moments import MomentConstants, moment_constants
 from partwise.metrics.conditions.noise import HeavyNoise, heavy_noise
 from partwise.metrics.conditions.normalization import normalize_factors
 from partwise.metrics.conditions.records import RecordSets, dominant_weights, pure_records
 from partwise.metrics.conditions.start import Initialization, RecoveryMeasures, initialization, recovery_measures
 from partwise.metrics.conditions.tolerance import NoiseTolerance, noise_tolerance
+from partwise.metrics.conditions.uniqueness import Uniqueness, uniqueness
 from partwise.metrics.modes import DipTest, dip_test
 from partwise.metrics.recovery import (
     Match,
@@ -36,9 +38,11 @@ __all__ = [
     "Initialization",
     "Match",
     "MomentConstants",
+    "NoiseLevels",
     "NoiseTolerance",
     "RecordSets",
     "RecoveryMeasures",
+    "Uniqueness",
     "clustering_accuracy",
     "component_stability",
     "correlation_conditions",
@@ -48,6 +52,7 @@ __all__ = [
     "dominant_features",
     "dominant_weights",
     "heavy_noise",
+    "heavy_noise_levels",
     "identifiability",
     "initialization",
     "l1_residual",
@@ -63,4 +68,5 @@ __all__ = [
     "stability",
     "topic_coherence",
     "total_correlation_error",
+    "uniqueness",
 ]
