@@ -134,6 +134,22 @@ def test_parameters_are_used() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:cluster:partwise.exceptions.DegenerateDataWarning")
+def test_constants_of_the_program() -> None:
+    """500 records, 5 components: thresholds of the 20th, g of the 16th largest entry, means of 55 records."""
+    X, model = noisy().X, fitted(eps0=None, literal="program")
+    assert model.n_pure_ == 55
+    top = -np.sort(-X, axis=0)[19]
+    np.testing.assert_allclose(model.thresholds_[top > 0], 0.9 * top[top > 0], rtol=1e-15)
+    g = np.array([np.sort(X[model.labels_ == l], axis=0)[-16] for l in range(5)])
+    for l, rows in enumerate(model.pure_records_):
+        expected = [i for i in range(50) if g[l, i] > max(0.0, 1.05 * np.delete(g[:, i], l).max())]
+        assert model.dominant_features_[l].tolist() == expected
+        assert len(rows) in (0, 55)
+        if len(rows):
+            np.testing.assert_allclose(model.components_[l], X[rows].mean(axis=0), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:cluster:partwise.exceptions.DegenerateDataWarning")
 @pytest.mark.parametrize(("gamma", "eps4"), [(None, 0.01), (0.05, 0.0), (0.08, 0.005), (0.01, 0.02)])
 def test_dominant_features_reach_gamma(gamma: float | None, eps4: float) -> None:
     """Step 4 (b), word for word: g(i, l) > max(gamma - 2 eps4, nu g(i, l'))."""

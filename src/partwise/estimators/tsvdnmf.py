@@ -18,7 +18,9 @@ from partwise.algorithms.tsvdnmf import (
     basis_vectors,
     cluster,
     find_thresholds,
+    programmed_thresholds,
     prune,
+    prune_programmed,
     usable,
 )
 from partwise.estimators.clustered import Clustered, whole
@@ -28,6 +30,8 @@ from partwise.outcomes import CHANGE
 from partwise.sources import Inspection, RowSource
 
 PAPER_EPS0 = 0.04
+# of the authors' program: shares of n/k for g and for the means, nu; share of n and number of records for pruning
+PROGRAM_RANK, PROGRAM_PURE, PROGRAM_NU, PROGRAM_GAP, PROGRAM_SLACK = 1.0 / 6.0, 0.55, 1.05, 0.02, 15.0
 # of an equal share of the records, from sparse to dense data: where a feature is positive in most records only its
 # largest values tell, and with few of them most records would be empty
 LEAST_SHARE, LARGEST_SHARE, DENSE = 0.1, 0.8, 8.0
@@ -79,9 +83,14 @@ class TSVDNMF(Clustered):
     prune : bool, default=True
         Steps 3 and 4 of the thresholding procedure. On more than ``4 k log(d) / eps0`` records the sets of records are
         compared on a random sample of so many, as the paper's Remark has it.
-    literal : bool, default=False
+    literal : bool or "program", default=False
         The paper's constants for `eps0` and `n_pure` unless they are given, and components as they are averaged: those
         of data with negative entries may have some. The other parameters have the paper's values by default.
+        "program": the constants of the authors' own program [2]_ in place of `eps0`, `nu`, `eps4`, `gamma` and
+        `n_pure`. They are others than the paper says, and are those that give its Table 2: a threshold is the 4%
+        fractile, or the least positive entry where fewer are positive; g(i, l) is the n/(6k)-th largest entry, nu is
+        1.05, and 0.55 n/k records are averaged; sets are pruned where they differ by 2% of the records and lie in
+        each other but for 15. (Its clusters are BIRCH's; k-means is kept here.)
     norm : {"l2", "l1"}, default="l2"
         What weights minimise: the Euclidean length of each row of X - W H, as in the paper's experiments
         (:func:`partwise.nnls`), or the sum of its magnitudes, as in its introduction
@@ -146,6 +155,7 @@ class TSVDNMF(Clustered):
     ----------
     .. [1] C. Bhattacharyya, N. Goyal, R. Kannan, J. Pani, "Non-negative matrix factorization under heavy noise",
        ICML 2016.
+    .. [2] J. Pani, github.com/jagdeeppani/tsvdnmf, 2016.
 
     Examples
     --------
@@ -169,7 +179,7 @@ class TSVDNMF(Clustered):
         "norm": [StrOptions({"l1", "l2"})],
         "n_pure": [Interval(Integral, 1, None, closed="left"), None],
         "prune": ["boolean"],
-        "literal": ["boolean"],
+        "literal": ["boolean", StrOptions({"program"})],
         "refine": ["boolean"],
     }
 
@@ -184,7 +194,7 @@ class TSVDNMF(Clustered):
         gamma: float | None = None,
         n_pure: int | None = None,
         prune: bool = True,
-        literal: bool = False,
+        literal: bool | str = False,
         norm: str = "l2",
         refine: bool = False,
         n_init: int = 10,
@@ -262,7 +272,20 @@ class TSVDNMF(Clustered):
                 n_pure = min(max(n_pure, FEWEST_PURE), n // k)
         return float(eps0), min(int(n_pure), n)
 
+    def _programmed(self, source: RowSource, k: int, rng: np.random.Generator) -> Parts:
+        """The constants of the authors' program."""
+        n = source.shape[0]
+        self.eps0_, self.n_pure_ = PAPER_EPS0, min(whole(PROGRAM_PURE * n / k), n)
+        thresholds = programmed_thresholds(source, int(np.ceil(PAPER_EPS0 * n * (1.0 - 1e-12))), alpha=self.alpha)
+        if self.prune:
+            thresholds = prune_programmed(source, thresholds, gap=PROGRAM_GAP * n, slack=PROGRAM_SLACK)
+        clusters = cluster(thresholds.apply(source), k, rng, n_init=self.n_init, max_iter=self.max_iter)
+        rank = whole(PROGRAM_RANK * n / k)
+        return basis_vectors(source, thresholds, clusters, rank=rank, n_pure=self.n_pure_, nu=PROGRAM_NU, least=0.0)
+
     def _parts(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Parts:
+        if self.literal == "program":
+            return self._programmed(source, k, rng)
         n = source.shape[0]
         self.eps0_, self.n_pure_ = self._constants(n, k, seen.nonzero / (n * source.shape[1]))
         wanted = whole(self.eps0_ * n / 2.0)

@@ -75,9 +75,9 @@ def fitted(
         X = _data(problem, clip, seed if fresh else None)
         # the truth goes into the history alone, and measuring it is not on the clock
         told = "truth" in inspect.signature(model.fit).parameters and problem.truth is not None
-        begin = time.perf_counter()
+        begin, work = time.perf_counter(), time.process_time()
         W = (model.fit_transform if weights else model.fit)(X, **({"truth": problem.truth} if told else {}))
-        seconds = time.perf_counter() - begin
+        seconds, work = time.perf_counter() - begin, time.process_time() - work
         return Found(
             model.components_,
             weights=W if weights else None,
@@ -87,6 +87,8 @@ def fitted(
             curve=_curve(model),
             facts=_facts(model, seconds)
             | (modes_of(np.asarray(model.encode(X))) if codes else {})
+            | {"processor": work}
+            | ({"bimodal": _bimodal(model, X)} if codes else {})
             | ({"once": once} if once else {}),
         )
 
