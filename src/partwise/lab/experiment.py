@@ -206,10 +206,10 @@ class Experiment:
         """The published numbers of a column by method and case, as its claims have them."""
         found: dict[str, dict[str, float]] = {}
         for claim in self.claims:
-            if claim.published and claim.arguments.get("column") == column and "case" in claim.arguments:
-                for method in (claim.ours, claim.literal):
-                    if method:
-                        found.setdefault(method, {})[claim.arguments["case"]] = claim.bound
+            for method, more in ((claim.ours, {}), (claim.literal, claim.literal_arguments)):
+                where = dict(claim.arguments) | dict(more)
+                if method and claim.published and where.get("column") == column and "case" in where:
+                    found.setdefault(method, {})[where["case"]] = claim.bound
         return found
 
 

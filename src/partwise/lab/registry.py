@@ -17,6 +17,11 @@ MODULES = (
     "lecture",
     "lecture_updates",
     "lecture_pairs",
+    "tsvdnmf_texts",
+    "tsvdnmf_noise",
+    "tsvdnmf_cost",
+    "online",
+    "lecture",
     "grid",
     "monitor",
 )

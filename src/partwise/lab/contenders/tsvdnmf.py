@@ -19,8 +19,14 @@ CONTENDERS: tuple[Contender, ...] = (
     Contender("tsvdnmf-refined", "TSVDNMF, refined by empirical Bayes", fitted("TSVDNMF", weights=True, refine=True)),
     Contender(
         "tsvdnmf-literal",
-        "TSVDNMF with the paper's constants",
+        "TSVDNMF with the constants that the paper prints",
         fitted("TSVDNMF", weights=True, literal=True),
+        literal=True,
+    ),
+    Contender(
+        "tsvdnmf-program",
+        "TSVDNMF with the constants of its authors' program, which the paper does not print",
+        fitted("TSVDNMF", weights=True, literal="program"),
         literal=True,
     ),
     *(
