@@ -25,6 +25,9 @@ NAMES = [
     "tsvdnmf-table1", "tsvdnmf-table2", "tsvdnmf-table3", "tsvdnmf-leave-one-out",
     "online-synthetic", "online-mnist", "online-reproducibility", "online-starts",
     "lecture-faces", "lecture-separable", "lecture-topics", "lecture-updates", "lecture-pairs", "cold-start-grid",
+    "tsvdnmf-lemmas", "tsvdnmf-theorem1", "tsvdnmf-theorem2", "tsvdnmf-scaling", "tsvdnmf-sketch",
+    "online-synthetic", "online-mnist", "online-reproducibility",
+    "lecture-faces", "lecture-separable", "lecture-topics", "cold-start-grid",
     "proof-monitor",
 ]  # fmt: skip
 

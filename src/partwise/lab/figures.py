@@ -134,7 +134,7 @@ def bars(y: str) -> Draw:
                 number = published.get(method, {}).get(case)
                 if number is not None:
                     axes.plot([number, number], [place - 0.42, place + 0.42], color=INK, lw=1.6)
-                text = "–" if np.isnan(value) else format(value, MEASURES[y].style)
+                text = "–" if np.isnan(value) else format(value, MEASURES[y].style if y in MEASURES else ".3g")
                 axes.annotate(
                     text,
                     (max(end, 0.0), place),

@@ -44,6 +44,7 @@ SCALING = Experiment(
     measures=("score",),
     seeds={"quick": 1, "full": 3},
     timed=True,
+    trivials=(),  # what does nothing takes no time
     figures=(
         Figure("Processor time against n = d", figures.against("size", "processor", across="records = features")),
         Figure("Processor time against k", figures.against("parts", "processor", across="components")),
@@ -116,6 +117,7 @@ SKETCHES = Experiment(
     statistics={"loss": _loss},
     explanations={"aligned": _aligned},
     timed=True,
+    trivials=(),  # what has no clusters agrees with nothing
     figures=(
         Figure("Agreement with the clusters of the exact vectors", figures.bars("agreement")),
         Figure("Times faster than the exact vectors", figures.bars("faster")),
