@@ -175,7 +175,7 @@ TABLE2_EXPERIMENT = Experiment(
         "tsvd",
         "true-components",
     ),
-    slow=("gillis-lp",),
+    slow=("gillis-lp", "tsvdnmf-l1"),
     measures=("part_error", "score"),
     seeds={"quick": 5, "full": 10},
     statistics={

@@ -46,8 +46,10 @@ SCALING = Experiment(
     timed=True,
     trivials=(),  # what does nothing takes no time
     figures=(
-        Figure("Processor time against n = d", figures.against("size", "processor", across="records = features")),
-        Figure("Processor time against k", figures.against("parts", "processor", across="components")),
+        Figure(
+            "Processor time against n = d", figures.against("size", "processor_seconds", across="records = features")
+        ),
+        Figure("Processor time against k", figures.against("parts", "processor_seconds", across="components")),
     ),
 )
 

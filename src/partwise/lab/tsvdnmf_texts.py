@@ -186,14 +186,15 @@ def _who_is_ahead(result: Reproduction, method: str, claim: Claim) -> str:
 
 def _slower(result: Reproduction, method: str, *, than: str, case: str) -> float:
     """Processor time over that of another method."""
-    times = [result.table.mean("processor", case=case, method=name) for name in (method, than)]
+    times = [result.table.mean("processor_seconds", case=case, method=name) for name in (method, than)]
     return quotient(*times)
 
 
 def _other_machine(result: Reproduction, method: str, claim: Claim) -> str:
     names = (method, "er-spa-features", "pw-spa-features")
     times = ", ".join(
-        f"{name} {told(result.table.mean('processor', case='reuters10', method=name), '.2f')} s" for name in names
+        f"{name} {told(result.table.mean('processor_seconds', case='reuters10', method=name), '.2f')} s"
+        for name in names
     )
     return f"Theirs are Matlab programs, ours are compiled: {times} of one processor."
 

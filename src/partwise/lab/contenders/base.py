@@ -88,6 +88,7 @@ def fitted(
             facts=_facts(model, seconds)
             | (modes_of(np.asarray(model.encode(X))) if codes else {})
             | {"processor": work}
+            | {"processor_seconds": work}
             | ({"bimodal": _bimodal(model, X)} if codes else {})
             | ({"once": once} if once else {}),
         )

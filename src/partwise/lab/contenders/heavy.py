@@ -116,7 +116,7 @@ def svd_by(vectors: Callable[[Any, int, np.random.Generator], np.ndarray]) -> Ru
             # what the rest of the fit takes, with this search for the vectors in place of ours
             "share": spent / max(whole - ours + spent, 1e-6),
             "weakest": float(values[-1] / values[0]),
-            "processor": spent,
+            "processor_seconds": spent,
         }
         return Found(model.components_, labels=labels, facts=facts)
 
