@@ -90,7 +90,7 @@ class TSVDNMF(Clustered):
         `n_pure`. They are others than the paper says, and are those that give its Table 2: a threshold is the 4%
         fractile, or the least positive entry where fewer are positive; g(i, l) is the n/(6k)-th largest entry, nu is
         1.05, and 0.55 n/k records are averaged; sets are pruned where they differ by 2% of the records and lie in
-        each other but for 15. (Its clusters are BIRCH's; k-means is kept here.)
+        each other but for 15. Its clusters are those of BIRCH, in place of which k-means is kept here.
     norm : {"l2", "l1"}, default="l2"
         What weights minimise: the Euclidean length of each row of X - W H, as in the paper's experiments
         (:func:`partwise.nnls`), or the sum of its magnitudes, as in its introduction

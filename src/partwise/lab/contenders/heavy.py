@@ -25,15 +25,8 @@ SAME_STARTS = 11  # seed of k-means: sketches are compared, and not their luck
 @cache
 def strict_constants(k: int) -> metrics.DominantConstants:
     """The constants of `make_strictly_dominant`'s data, with the largest eps4 that Section 4 allows."""
-    given = {
-        "n_components": k,
-        "rho": 0.0,
-        "gamma": DOMINANT / OWN,
-        "p0": DOMINANT,
-        "alpha": ALPHA,
-        "beta": 1.0 - ALPHA,
-    }
-    given |= {"w0": 1.0 / k, "eps0": PURE / k}
+    given: dict[str, Any] = {"n_components": k, "rho": 0.0, "gamma": DOMINANT / OWN, "p0": DOMINANT}
+    given |= {"alpha": ALPHA, "beta": 1.0 - ALPHA, "w0": 1.0 / k, "eps0": PURE / k}
     limits = metrics.DominantConstants(**given, eps4=0.0).conditions
     eps4 = min(line.asked for line in limits if line.condition.startswith("eps4"))
     return metrics.DominantConstants(**given, eps4=eps4)
@@ -136,7 +129,8 @@ def _clocked(vectors: Any, D: sp.csr_array, k: int, seed: int) -> tuple[np.ndarr
 def _arpack(D: sp.csr_array, k: int, rng: np.random.Generator) -> np.ndarray:
     from scipy.sparse.linalg import svds
 
-    return np.asarray(svds(D, k, v0=rng.standard_normal(min(D.shape)), return_singular_vectors="vh")[2][::-1])
+    found = svds(D, k, v0=rng.standard_normal(min(D.shape)))[2]
+    return np.asarray(found[::-1])
 
 
 def _randomised(D: sp.csr_array, k: int, rng: np.random.Generator, **how: Any) -> np.ndarray:
