@@ -15,9 +15,9 @@ from partwise.lab.tsvdnmf import DOCUMENT
 
 # --- O((n + d)^2 k) ---------------------------------------------------------------------------------------------
 
-SIZES = {"tiny": (60,), "quick": (250, 500, 1000, 2000), "full": (500, 1000, 2000, 4000, 8000)}  # n = d
+SIZES = {"tiny": (60,), "quick": (250, 500, 1000, 2000), "full": (500, 1000, 2000, 4000)}  # n = d
 PARTS = {"tiny": (), "quick": (5, 10, 20, 40), "full": (5, 10, 20, 40, 80)}
-COMMON_K, COMMON_SIZE = 10, {"tiny": 60, "quick": 1000, "full": 4000}
+COMMON_K, COMMON_SIZE = 10, {"tiny": 60, "quick": 1000, "full": 2000}
 DRAWS = 100  # words of a document: the least noise of Table 2
 
 
