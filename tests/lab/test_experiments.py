@@ -26,8 +26,6 @@ NAMES = [
     "online-synthetic", "online-mnist", "online-reproducibility", "online-starts",
     "lecture-faces", "lecture-separable", "lecture-topics", "lecture-updates", "lecture-pairs", "cold-start-grid",
     "tsvdnmf-lemmas", "tsvdnmf-theorem1", "tsvdnmf-theorem2", "tsvdnmf-scaling", "tsvdnmf-sketch",
-    "online-synthetic", "online-mnist", "online-reproducibility",
-    "lecture-faces", "lecture-separable", "lecture-topics", "cold-start-grid",
     "proof-monitor",
 ]  # fmt: skip
 

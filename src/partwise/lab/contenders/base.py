@@ -87,9 +87,7 @@ def fitted(
             curve=_curve(model),
             facts=_facts(model, seconds)
             | (modes_of(np.asarray(model.encode(X))) if codes else {})
-            | {"processor": work}
             | {"processor_seconds": work}
-            | ({"bimodal": _bimodal(model, X)} if codes else {})
             | ({"once": once} if once else {}),
         )
 
