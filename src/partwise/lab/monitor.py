@@ -16,6 +16,7 @@ from partwise.lab.claim import Claim
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.measurements import Measurements
 from partwise.lab.values import NOTHING, told
+from partwise.plots.style import FAINT
 
 START = 0.05  # of the other parts in each, for the published methods
 # features, components; and samples: our own choice
@@ -153,7 +154,7 @@ def _scatter(by: str, across: str) -> figures.Draw:
                 style: dict[str, Any] = {"s": 22, "lw": 0, "color": figures.COLOURS[i], "marker": figures.MARKERS[i]}
                 axes.scatter(some.values(by), some.values("median_error"), label=what, **style)
             ends = [float(np.min(rows.values("median_error"))), float(np.max(rows.values("median_error")))]
-            axes.plot(ends, ends, color=figures.FAINT, lw=0.8, ls="--")
+            axes.plot(ends, ends, color=FAINT, lw=0.8, ls="--")
             axes.set_xscale("log")
             axes.set_yscale("log")
             figures.legend(axes)
