@@ -7,12 +7,15 @@ from partwise.metrics.conditions.correlation import CorrelationConditions, corre
 from partwise.metrics.conditions.decay import DecayOrder, decay_order
 from partwise.metrics.conditions.dominant import DominantConditions, dominant_conditions
 from partwise.metrics.conditions.features import DominantFeatures, dominant_features
+from partwise.metrics.conditions.independence import Independence, independence
+from partwise.metrics.conditions.induction import Induction, ProofMeasures, induction
 from partwise.metrics.conditions.moments import MomentConstants, moment_constants
 from partwise.metrics.conditions.noise import HeavyNoise, heavy_noise
 from partwise.metrics.conditions.normalization import normalize_factors
 from partwise.metrics.conditions.records import RecordSets, dominant_weights, pure_records
 from partwise.metrics.conditions.start import Initialization, RecoveryMeasures, initialization, recovery_measures
 from partwise.metrics.conditions.tolerance import NoiseTolerance, noise_tolerance
+from partwise.metrics.conditions.update import LemmaConstants, decoding_parts, lemma_constants, update_parts
 from partwise.metrics.modes import DipTest, dip_test
 from partwise.metrics.recovery import (
     Match,
@@ -33,24 +36,32 @@ __all__ = [
     "DominantFeatures",
     "HeavyNoise",
     "Identifiability",
+    "Independence",
+    "Induction",
     "Initialization",
+    "LemmaConstants",
     "Match",
     "MomentConstants",
     "NoiseTolerance",
+    "ProofMeasures",
     "RecordSets",
     "RecoveryMeasures",
     "clustering_accuracy",
     "component_stability",
     "correlation_conditions",
     "decay_order",
+    "decoding_parts",
     "dip_test",
     "dominant_conditions",
     "dominant_features",
     "dominant_weights",
     "heavy_noise",
     "identifiability",
+    "independence",
+    "induction",
     "initialization",
     "l1_residual",
+    "lemma_constants",
     "match_components",
     "moment_constants",
     "nmi",
@@ -63,4 +74,5 @@ __all__ = [
     "stability",
     "topic_coherence",
     "total_correlation_error",
+    "update_parts",
 ]
