@@ -11,6 +11,12 @@ from partwise.lab.experiment import Experiment
 MODULES = (
     "and_",
     "purification",
+    "purification_theorems",
+    "purification_noise",
+    "tsvdnmf",
+    "online",
+    "lecture",
+    "grid",
     "tsvdnmf",
     "online",
     "online_starts",

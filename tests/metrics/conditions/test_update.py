@@ -56,7 +56,7 @@ def test_equation_7(norm: str) -> None:
 def test_lemmas_are_those_of_a_literal_loop(c: float) -> None:
     update = update_parts(X, decoded(np.asarray(left_inverse(H))), TRUTH)
     Z = np.linalg.inv(np.diag(FOUND.sigma) + FOUND.E)
-    negative, lower, upper = [0.0], [0.0], [0.0]
+    negative, lower, upper, noisy = [0.0], [0.0], [0.0], [0.0]
     for i in range(K):
         for j in set(range(K)) - {i}:
             cross, z = update.E[j, i], abs(Z[i, j])
@@ -65,8 +65,10 @@ def test_lemmas_are_those_of_a_literal_loop(c: float) -> None:
             else:
                 lower.append(-cross / (c / K**2 + c / K * z + z / K**2))
                 upper.append(cross / (z / K))
+                noisy.append(cross / (z / K + c / K**2))
     found = lemma_constants(FOUND, update, threshold=ALPHA, c=c, noise=0.01)
     assert [found.negative, found.lower, found.upper] == pytest.approx([max(negative), max(lower), max(upper)])
+    assert found.noisy_upper == pytest.approx(max(noisy))
     assert found.diagonal == pytest.approx(min(K * update.sigma / (1 / FOUND.sigma - ALPHA)))
     assert found.outside == pytest.approx(np.abs(update.N).max() * K / 0.01)
     assert np.isnan(lemma_constants(FOUND, update, threshold=ALPHA).outside)

@@ -116,6 +116,9 @@ class LemmaConstants(ConditionTable):
         Lemma 3 (2), the least K with ``E~[j, i] >= -K (c / n**2 + (c / n + 1 / n**2) |Z[i, j]|)`` where it is not.
     upper : float
         Lemma 3 (2), the least K with ``E~[j, i] <= K |Z[i, j]| / n`` there.
+    noisy_upper : float
+        The least K with ``E~[j, i] <= K (|Z[i, j]| / n + c / n**2)``: what noise adds to a Z near 0 is not in the lemma
+        as it is printed.
     diagonal : float
         Lemma 4, the largest K with ``Sigma~[i, i] >= K (1 / Sigma[i, i] - alpha) / n``: to be above zero.
     outside : float
@@ -125,6 +128,7 @@ class LemmaConstants(ConditionTable):
     negative: float
     lower: float
     upper: float
+    noisy_upper: float
     diagonal: float
     outside: float
 
@@ -187,6 +191,7 @@ def lemma_constants(
         negative=_largest(np.abs(E)[below], (size + c)[below] / n**2),
         lower=_largest(-E[above], (c + (n * c + 1.0) * size)[above] / n**2),
         upper=_largest(E[above], size[above] / n),
+        noisy_upper=_largest(E[above], (size / n + c / n**2)[above]),
         diagonal=float(np.min(n * update.sigma / room)),
         outside=float(n * np.abs(update.N).max() / noise) if noise else NAN,
     )
