@@ -190,7 +190,7 @@ FIXED = Experiment(
     "exact steps.",
     cases=_fixed_cases,
     methods=("purification-theorem-fixed", "purification-theorem", "purification"),
-    measures=("E1", "sample_E1", "l1"),
+    measures=("impurity", "E1", "sample_E1", "l1"),
     seeds={"quick": 1, "full": 2},
     explanations={"sampling": _sampling},
     figures=(
