@@ -79,7 +79,7 @@ def _no_average(result: Reproduction, method: str, claim: Claim) -> str:
     )
     if least < 1.5 * averaged:
         return (
-            f"The inverse is not what decides: the impurity is {least:.3f}, with the Moore-Penrose inverse {averaged:.3f}. "
+            f"The inverse is not what decides: the impurity is {least:.3f}, with the Moore-Penrose one {averaged:.3f}. "
             "What is left is the sampling error of the noise, which falls with the number of samples."
         )
     return (
