@@ -115,7 +115,7 @@ DENOISING = Experiment(
             figures.against("times", "impurity", across="noise / signal", panel="panel"),
         ),
         Figure(
-            "Noise in the decoded weights against the number of features",
+            "Noise in the decoded weights against the number of features, mean of all levels",
             figures.against("m", "decoded_noise", across="features", panel="parts"),
         ),
     ),
@@ -201,7 +201,7 @@ def _all_subsets(n: int, c: float, size: Size, seed: int) -> Problem:
 
 def _proof_cases(size: Size) -> Sequence[Case]:
     return [
-        Case(f"n = {n}, c = {c:g}", partial(_all_subsets, n, c, size), {"n": n, "c": c})
+        Case(f"n = {n}, c = {c:g}", partial(_all_subsets, n, c, size), {"n": n, "c": c, "noise": f"c = {c:g}"})
         for c in (0.0, C)
         for n in NUMBERS[size]
     ]
@@ -260,7 +260,10 @@ PROOF = Experiment(
     explanations={"noise_at_zero": _noise_at_zero},
     figures=(
         Figure("The coupled potential", figures.way("n_iter", "potential", across="iterations")),
-        Figure("Constants of Lemma 3 (2)", figures.against("n", "lemma_3_upper", across="n", panel="c", logs="")),
+        Figure(
+            "Constant of Lemma 3 (2) from above, with a term for the noise",
+            figures.against("n", "lemma_3_noisy", across="n", panel="noise", logs=""),
+        ),
     ),
 )
 

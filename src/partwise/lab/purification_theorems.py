@@ -221,7 +221,11 @@ def _sparsity(n: int, share: float, size: Size, seed: int) -> Problem:
 def _sparsity_cases(size: Size) -> Sequence[Case]:
     numbers, shares = SPARSITY[size]
     return [
-        Case(f"n = {n}, s = {share:g} n", partial(_sparsity, n, share, size), {"n": n, "share": share})
+        Case(
+            f"n = {n}, s = {share:g} n",
+            partial(_sparsity, n, share, size),
+            {"n": n, "share": share, "panel": f"n = {n}"},
+        )
         for n in numbers
         for share in shares
     ]
@@ -237,7 +241,7 @@ LINEAR = Experiment(
     methods=("purification-theorem", "purification"),
     measures=("E1", "sigma", "impurity"),
     seeds={"quick": 1, "full": 2},
-    figures=(Figure("‖E‖₁ against s/n", figures.against("share", "E1", across="s / n", panel="n", logs="y")),),
+    figures=(Figure("‖E‖₁ against s/n", figures.against("share", "E1", across="s / n", panel="panel", logs="y")),),
 )
 
 
