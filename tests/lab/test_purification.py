@@ -58,10 +58,12 @@ def test_statistics_by_hand() -> None:
     assert conclusion(table([row | {"sigma": 0.0}]), "a", E=0.1, N=0.1, scaled=True) == np.inf
     assert np.isnan(conclusion(table([row]), "b", E=0.1, N=0.1))
     rows = [
-        {"method": "a", "parts": "dense", "m": m, "times": 5, "k": 4, "impurity": 0.2, "decoded_noise": m**-0.5}
+        {"method": "a", "parts": "dense", "m": m, "times": 5, "n": 4, "impurity": 0.2, "decoded_noise": m**-0.5}
         for m in (100, 400)
     ]
     assert denoised(table(rows), "a", parts="dense", times=5) == pytest.approx(max(0.2 * 2 / 5, 2.0))
+    low = [row | {"impurity": 0.2, "times": 0.1} for row in rows]
+    assert denoised(table(low), "a", parts="dense", times=0.1) == pytest.approx(0.2 * 2 / 0.1)
     assert averaging(table(rows), "a", parts="dense", times=5) == pytest.approx(-0.5)
     assert np.isnan(averaging(table(rows[:1]), "a", parts="dense", times=5))
     grows = [{"method": "a", "parts": "p", "times": t, "impurity": 0.3 * t} for t in (0.5, 1.0, 2.0)]

@@ -41,7 +41,7 @@ def _unbiased_cases(size: Size) -> Sequence[Case]:
         Case(
             f"{parts} parts, {m} features, {times:g} x the signal",
             partial(_unbiased, parts, m, times, size),
-            {"parts": parts, "m": m, "times": times, "panel": f"{parts} parts, {m} features"},
+            {"parts": parts, "m": m, "times": times, "n": N_PARTS[size], "panel": f"{parts} parts, {m} features"},
         )
         for parts, m, times in chosen
     ]
@@ -54,9 +54,8 @@ def _most(result: Reproduction, parts: str) -> Any:
 def denoised(result: Reproduction, method: str, *, parts: str, times: float) -> float:
     """At the most features: the impurity over the 1/sqrt(n) fraction of the noise, or over the start's, the larger."""
     rows = result.table.where(method=method, parts=parts, times=times, m=_most(result, parts))
-    n = {row["k"] for row in rows if "k" in row} or {N_PARTS["full"]}
     error = rows.worst("impurity")
-    return max(error * np.sqrt(min(n)) / (times * ACTIVE), error / LEVEL)
+    return float(max(error * np.sqrt(rows.worst("n")) / (times * ACTIVE), error / LEVEL))
 
 
 def averaging(result: Reproduction, method: str, *, parts: str, times: float) -> float:

@@ -19,7 +19,7 @@ from partwise.lab.values import NOTHING, told
 
 DOCUMENT = "Li, Liang, Risteski (2016), Recovery guarantee of NMF via alternating updates"
 LEVEL = 0.1  # l = 1/10 of all theorems
-SHAPES: dict[str, dict[str, int]] = {
+SHAPES: dict[str, dict[str, Any]] = {
     "tiny": {"n_samples": 300, "n_features": 40, "n_components": 4},
     "quick": {"n_samples": 1500, "n_features": 60, "n_components": 6},
     "full": {"n_samples": 20_000, "n_features": 200, "n_components": 30},
@@ -58,7 +58,7 @@ def binary(seed: int, *, parts: str, n_active: float, **shape: Any) -> tuple[Mix
     return mixture, again
 
 
-def _general(seed: int, *, parts: str, shape: dict[str, int], **moments: Any) -> tuple[Mixture, Callable[..., Any]]:
+def _general(seed: int, *, parts: str, shape: dict[str, Any], **moments: Any) -> tuple[Mixture, Callable[..., Any]]:
     mixture = datasets.make_independent_mixtures(
         **shape, concentration=PARTS[parts], random_state=seed, **(GENERAL | moments)
     )
