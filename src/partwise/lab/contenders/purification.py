@@ -11,7 +11,7 @@ from partwise.lab.contenders.base import Runner, fitted
 from partwise.lab.experiment import Contender, Found, Problem
 from partwise.metrics.conditions.induction import BETA, Induction
 
-PUBLISHED: dict[str, Any] = {"finish": None, "start": True, "inverse": "least-inf"}
+PUBLISHED: dict[str, Any] = {"finish": None, "start": True, "inverse": "least-inf", "rescale": False}
 ALPHA = 0.3
 ETA, ITERATIONS = 0.05, 150  # (1 - eta)^150 = 5e-4 of the start
 ACTIVE = 1.0  # parts of a sample where all subsets are gone through, each weighted by how likely it is
