@@ -77,7 +77,6 @@ class Purification(Monitored):
         Stop when the fixed-point residual ``|2 r Cov(w, x) - H| / |H|`` is this small; with fresh samples, when it
         is no longer more than the sampling error of all that were averaged. 0: all `max_iter` iterations, each of the
         same step, as in Algorithm 1.
-        is no longer more than the sampling error of all that were averaged.
     monitor : bool, default=False
         Watch the proof without a truth: the same iteration on two halves of the samples, one measured by the parts of
         the other (``halves_``, and columns of ``history_``). It is two and a half times the work and leaves the

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -298,9 +297,9 @@ def sample_impurity(problem: Problem, found: Found) -> float:
 
 def decoded_noise(problem: Problem, found: Found) -> float:
     """What the inverse that a method took makes of the noise: root mean square in the worst of the true weights."""
-    if "inverse" not in found.facts or problem.signal is None:
+    if "left_inverse" not in found.facts or problem.signal is None:
         return float("nan")
-    P = linalg.left_inverse(_truth(problem), norm="2" if found.facts["inverse"] == "pinv" else "inf")
+    P = linalg.left_inverse(_truth(problem), norm="2" if found.facts["left_inverse"] == "pinv" else "inf")
     return float(np.sqrt(np.mean(np.square((problem.X - problem.signal) @ np.asarray(P)), axis=0).max()))
 
 
