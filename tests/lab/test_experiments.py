@@ -21,7 +21,9 @@ from tests.lab.browser import look_at
 make = partial(toys.make, 1.0)
 NAMES = [
     "and-figure1", "and-figure2-thresholds", "and-figure2-noise", "and-initialization", "and-sparsity",
-    "purification-recovery", "purification-noise", "purification-ablation",
+    "purification-recovery", "purification-noise", "purification-ablation", "purification-theorems",
+    "purification-fixed-sample", "purification-sparsity", "purification-balancing", "purification-denoising",
+    "purification-adversarial", "purification-proof",
     "tsvdnmf-table1", "tsvdnmf-table2", "tsvdnmf-table3", "tsvdnmf-leave-one-out",
     "online-synthetic", "online-mnist", "online-reproducibility", "online-starts",
     "lecture-faces", "lecture-separable", "lecture-topics", "lecture-updates", "lecture-pairs", "cold-start-grid",

@@ -4,7 +4,7 @@ Generators (``make_*``) return a `Mixture`, noise (``add_*``) turns one mixture 
 (``load_*``, `read_texts` for files of your own) return a `Dataset`. Samples are rows, everywhere.
 """
 
-from partwise.datasets.binary import make_binary_mixtures
+from partwise.datasets.binary import make_binary_mixtures, make_independent_mixtures
 from partwise.datasets.digits import make_digit_mixtures
 from partwise.datasets.loaders import (
     Dataset,
@@ -64,6 +64,7 @@ __all__ = [
     "make_binary_mixtures",
     "make_digit_mixtures",
     "make_dominant",
+    "make_independent_mixtures",
     "make_laurberg",
     "make_separable",
     "make_strictly_dominant",

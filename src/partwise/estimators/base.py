@@ -465,7 +465,7 @@ class Looped(Ended, Factorization):
         telling.warn(self.stop_, type(self).__name__, tol=self._limits()[1])
         return fitted
 
-    def _measures(self, truth: Any) -> Callable[[Any], dict[str, float]]:
+    def _measures(self, truth: Any) -> Callable[[Progress], dict[str, float]]:
         """What the history records when a truth is given."""
         return partial(_error_against, truth=truth, theory=RecoveryMeasures(truth) if self._follows_proof else None)
 
@@ -519,6 +519,6 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def _error_against(components: Any, truth: Any, theory: RecoveryMeasures | None) -> dict[str, float]:
-    error = {"error": float(total_correlation_error(components, truth))}
-    return error if theory is None else {**error, **theory(components)}
+def _error_against(progress: Progress, truth: Any, theory: RecoveryMeasures | None) -> dict[str, float]:
+    error = {"error": float(total_correlation_error(progress.components, truth))}
+    return error if theory is None else {**error, **theory(progress.components)}

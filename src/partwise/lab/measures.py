@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,9 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from partwise import linalg, metrics
+from partwise.algorithms.scaling import balanced
 from partwise.lab.experiment import Found, Measure, Problem
+from partwise.sources import source_of
 
 SHARES = ("1e-2", "1e-4", "1e-6", "1e-9")  # of the start's error, to which time and passes are taken
 PRODUCTS = 2  # with the data, in an iteration
@@ -305,6 +307,60 @@ def amplification(problem: Problem, found: Found) -> float:
     return float(found.facts.get("amplification", np.nan))
 
 
+def smallest_share(problem: Problem, found: Found) -> float:
+    """The least entry of Purification's Sigma, components as they are."""
+    return float(_parts(problem, found, rescale=False).sigma.min())
+
+
+def other_parts(problem: Problem, found: Found) -> float:
+    """Purification's |E|_1: how much of the others is in a component, at most."""
+    return _parts(problem, found, rescale=False).E_1
+
+
+def outside_parts(problem: Problem, found: Found) -> float:
+    """Purification's |N|_1: how much of a component is outside the span of the truth, at most."""
+    return _parts(problem, found, rescale=False).N_1
+
+
+def _parts(problem: Problem, found: Found, rescale: bool) -> metrics.Initialization:
+    return metrics.initialization(found.components, _truth(problem), rescale=rescale)
+
+
+def impurity(problem: Problem, found: Found) -> float:
+    """Both, relative to Sigma; infinite where that is not positive."""
+    parts = _parts(problem, found, rescale=True)
+    return parts.E_1 + parts.N_1 if parts.sigma.min() > 0.0 else float("inf")
+
+
+def sample_impurity(problem: Problem, found: Found) -> float:
+    """|E|_1 where the covariance of the true weights of this sample is taken for diagonal, which it is not quite."""
+    assert problem.weights is not None
+    covariance = np.cov(problem.weights.T)
+    shares = np.abs(covariance) / covariance.diagonal()
+    return float((shares.sum(axis=0) - 1.0).max())
+
+
+def decoded_noise(problem: Problem, found: Found) -> float:
+    """What the inverse that a method took makes of the noise: root mean square in the worst of the true weights."""
+    if "left_inverse" not in found.facts or problem.signal is None:
+        return float("nan")
+    P = linalg.left_inverse(_truth(problem), norm="2" if found.facts["left_inverse"] == "pinv" else "inf")
+    return float(np.sqrt(np.mean(np.square((problem.X - problem.signal) @ np.asarray(P)), axis=0).max()))
+
+
+def proportions(problem: Problem, found: Found) -> float:
+    """The largest second moment of a true weight over the least; after balancing, where a method does that."""
+    if "balanced" not in found.facts or problem.weights is None or problem.start is None:
+        return float("nan")
+    factors = balanced(source_of(problem.X), problem.start)[1] if found.facts["balanced"] else 1.0
+    moments = np.square(problem.weights / factors).mean(axis=0)
+    return float(moments.max() / moments.min())
+
+
+def _fact(name: str) -> Callable[[Problem, Found], float]:
+    return lambda problem, found: float(found.facts.get(name, np.nan))
+
+
 _MEASURES: tuple[Measure, ...] = (
     Measure("error", "total correlation error", "lower", correlation_error, ".2e"),
     Measure("relative", "total correlation error / size of the components", "lower", relative_correlation_error, ".1e"),
@@ -341,6 +397,24 @@ _MEASURES: tuple[Measure, ...] = (
     Measure("rise", "largest relative rise of the objective", "lower", objective_rise, ".1e"),
     Measure("zeros", "share of (nearly) zero entries of the components", "higher", zeros, ".2f"),
     Measure("amplification", "largest movement of decoded weights / noise", "lower", amplification, ".3g"),
+    Measure("sigma", "least entry of Σ", "higher", smallest_share, ".3f"),
+    Measure("E1", "‖E‖₁: other parts in a component", "lower", other_parts, ".2g"),
+    Measure("N1", "‖N‖₁: what is outside their span", "lower", outside_parts, ".2g"),
+    Measure("impurity", "‖E‖₁ + ‖N‖₁, relative to Σ", "lower", impurity, ".2g"),
+    Measure("sample_E1", "‖E‖₁ of the sample's own covariance", "", sample_impurity, ".2g"),
+    Measure("decoded_noise", "noise in the decoded weights", "lower", decoded_noise, ".2g"),
+    Measure("proportions", "largest E[x²] / least E[x²]", "lower", proportions, ".2f"),
+    Measure("fall", "least relative fall of a + βb a step, over η", "higher", _fact("fall"), ".3g"),
+    Measure("h", "least h of the recurrences", "lower", _fact("h"), ".2g"),
+    Measure("largest_E", "largest ‖E‖ₛ on the way", "lower", _fact("largest_E"), ".3f"),
+    Measure("largest_N", "largest ‖N‖ₛ on the way", "lower", _fact("largest_N"), ".2g"),
+    Measure("least_sigma", "least entry of Σ on the way", "higher", _fact("least_sigma"), ".3f"),
+    Measure("lemma_3_negative", "constant of Lemma 3 (1)", "lower", _fact("lemma_3_negative"), ".2g"),
+    Measure("lemma_3_lower", "constant of Lemma 3 (2), below", "lower", _fact("lemma_3_lower"), ".2g"),
+    Measure("lemma_3_upper", "constant of Lemma 3 (2), above", "lower", _fact("lemma_3_upper"), ".2g"),
+    Measure("lemma_3_noisy", "constant of Lemma 3 (2), above, with c/n²", "lower", _fact("lemma_3_noisy"), ".2g"),
+    Measure("lemma_4", "constant of Lemma 4", "higher", _fact("lemma_4"), ".2g"),
+    Measure("lemma_5", "constant of Lemma 5", "lower", _fact("lemma_5"), ".2g"),
     Measure("unsettled", "entries that are neither zero nor stationary", "lower", unsettled, ".1e"),
     Measure("locked", "zeros that would move if they could", "lower", locked, ".1e"),
     Measure("anchors", "share of topics whose anchor was found", "higher", true_anchors, ".2f"),

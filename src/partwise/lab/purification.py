@@ -22,7 +22,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "quick": {"n_samples": 5000, "n_features": 100, "n_components": 15},
     "full": {"n_samples": 20_000, "n_features": 200, "n_components": 30},
 }
-START = 0.1  # Theorem 1: l = 1/10
+START = 0.1  # of every other part, at most: far beyond the theorems' |E|_s = 1/10 (purification_theorems.py)
 SHARES = (0.25, 0.5, 1.0)  # the theorems' c
 PARTS = ("uniform", "sparse")
 MORE = ", 4 times the samples"

@@ -11,6 +11,8 @@ from partwise.lab.experiment import Experiment
 MODULES = (
     "and_",
     "purification",
+    "purification_theorems",
+    "purification_noise",
     "tsvdnmf",
     "tsvdnmf_texts",
     "tsvdnmf_noise",

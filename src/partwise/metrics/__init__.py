@@ -7,6 +7,8 @@ from partwise.metrics.conditions.correlation import CorrelationConditions, corre
 from partwise.metrics.conditions.decay import DecayOrder, decay_order
 from partwise.metrics.conditions.dominant import DominantConditions, dominant_conditions
 from partwise.metrics.conditions.features import DominantFeatures, dominant_features
+from partwise.metrics.conditions.independence import Independence, independence
+from partwise.metrics.conditions.induction import Induction, ProofMeasures, induction
 from partwise.metrics.conditions.levels import NoiseLevels, heavy_noise_levels
 from partwise.metrics.conditions.moments import MomentConstants, moment_constants
 from partwise.metrics.conditions.noise import HeavyNoise, heavy_noise
@@ -15,6 +17,7 @@ from partwise.metrics.conditions.records import RecordSets, dominant_weights, pu
 from partwise.metrics.conditions.start import Initialization, RecoveryMeasures, initialization, recovery_measures
 from partwise.metrics.conditions.tolerance import NoiseTolerance, noise_tolerance
 from partwise.metrics.conditions.uniqueness import Uniqueness, uniqueness
+from partwise.metrics.conditions.update import LemmaConstants, decoding_parts, lemma_constants, update_parts
 from partwise.metrics.modes import DipTest, dip_test
 from partwise.metrics.recovery import (
     Match,
@@ -35,11 +38,15 @@ __all__ = [
     "DominantFeatures",
     "HeavyNoise",
     "Identifiability",
+    "Independence",
+    "Induction",
     "Initialization",
+    "LemmaConstants",
     "Match",
     "MomentConstants",
     "NoiseLevels",
     "NoiseTolerance",
+    "ProofMeasures",
     "RecordSets",
     "RecoveryMeasures",
     "Uniqueness",
@@ -47,6 +54,7 @@ __all__ = [
     "component_stability",
     "correlation_conditions",
     "decay_order",
+    "decoding_parts",
     "dip_test",
     "dominant_conditions",
     "dominant_features",
@@ -54,8 +62,11 @@ __all__ = [
     "heavy_noise",
     "heavy_noise_levels",
     "identifiability",
+    "independence",
+    "induction",
     "initialization",
     "l1_residual",
+    "lemma_constants",
     "match_components",
     "moment_constants",
     "nmi",
@@ -69,4 +80,5 @@ __all__ = [
     "topic_coherence",
     "total_correlation_error",
     "uniqueness",
+    "update_parts",
 ]

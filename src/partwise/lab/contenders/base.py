@@ -150,6 +150,8 @@ def _facts(model: Any, seconds: float) -> dict[str, Any]:
         facts["stop"], facts["reason"] = model.stop_.kind, str(model.stop_reason_)
     if hasattr(model, "inverse_norm_"):
         facts["amplification"] = float(model.inverse_norm_)
+    if hasattr(model, "inverse_"):
+        facts["left_inverse"], facts["balanced"] = model.inverse_, bool(model.balance)
     if hasattr(model, "halves_"):
         errors = model.halves_.error
         facts |= {"predicted": float(np.median(errors)), "apart": float(np.mean(~model.halves_.agree))}
