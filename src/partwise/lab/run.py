@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from partwise.exceptions import DataNotFoundError, InputError
 from partwise.lab.contenders import CONTENDERS
@@ -261,7 +262,7 @@ def _keep(rows: np.ndarray | None, path: Path) -> None:
         return
     path.parent.mkdir(exist_ok=True)
     data = io.BytesIO()
-    np.save(data, np.asarray(rows, np.float32))
+    np.save(data, np.asarray(rows.toarray() if sp.issparse(rows) else rows, np.float32))
     write_bytes(path, data.getvalue())
 
 
