@@ -313,8 +313,11 @@ def shifted_error(problem: Problem, found: Found) -> float:
 
 
 def decoding_share(problem: Problem, found: Found) -> float:
-    """Lemma 2 at the start: what the threshold 0.1 leaves of the decoding error."""
-    known = metrics.decoding_errors(problem.weights, problem.start, _truth(problem), alpha=0.1)
+    """Lemma 2 at the start: what the paper's first threshold leaves of the decoding error."""
+    from partwise.lab.contenders.and_ import first_threshold
+
+    alpha = first_threshold(problem)
+    known = metrics.decoding_errors(problem.weights, problem.start, _truth(problem), alpha=alpha)
     return known.first / known.first_linear
 
 

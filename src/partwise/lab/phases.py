@@ -55,14 +55,14 @@ def border_exponent(result: Reproduction, method: str, *, along: str, by: str, *
 STATISTICS = {"least_border": least_border, "border_gain": border_gain, "border_exponent": border_exponent}
 
 
-def _bound(rows: Measurements, along: str, by: str, method: str) -> tuple[Mapping[Any, float], float]:
+def _bound(rows: Measurements, along: str, by: str, method: str, bound: str) -> tuple[Mapping[Any, float], float]:
     """For every `by` where m reaches C times the bound; C is that of the last recovery at the first value of `by`."""
     ends: dict[Any, float] = {}
     constant = NOTHING
     for place in sorted(rows.distinct(by)):
         here = rows.where(method=method, **{by: place})
         at = np.array(sorted(here.distinct(along)), float)
-        ratios = np.log(np.maximum([here.mean("correlation_bound", **{along: one}) for one in at], 1e-12))
+        ratios = np.log(np.maximum([here.mean(bound, **{along: one}) for one in at], 1e-12))
         finite = np.isfinite(ratios)
         at, ratios = at[finite], np.maximum.accumulate(ratios[finite])
         if np.isnan(constant) and len(at):
@@ -71,7 +71,9 @@ def _bound(rows: Measurements, along: str, by: str, method: str) -> tuple[Mappin
     return ends, float(np.exp(constant))
 
 
-def phase(along: str, by: str, *, across: str, up: str, panel: str | None = None) -> Draw:
+def phase(
+    along: str, by: str, *, across: str, up: str, panel: str | None = None, bound: str = "correlation_bound"
+) -> Draw:
     """A panel a method: the error of every cell (dark: recovered), and the theorem's bound on m as a curve.
 
     The bound has an unnamed constant, which is taken from where recovery ends in the lowest row.
@@ -83,13 +85,14 @@ def phase(along: str, by: str, *, across: str, up: str, panel: str | None = None
             rows = result.table.where(**{panel: value}) if panel else result.table
             for method in methods(result):
                 title = ", ".join(filter(None, (str(value), method)))
-                panels[title] = _panel(rows, method, along, by, across, up)
+                panels[title] = _panel(rows, method, (along, across), (by, up), bound)
         return panels
 
     return draw
 
 
-def _panel(rows: Measurements, method: str, along: str, by: str, across: str, up: str) -> Any:
+def _panel(rows: Measurements, method: str, right: tuple[str, str], upwards: tuple[str, str], bound: str) -> Any:
+    (along, across), (by, up) = right, upwards
     xs, ys = (sorted(rows.distinct(column)) for column in (along, by))
     table = np.array([[rows.mean("relative", method=method, **{along: x, by: y}) for x in xs] for y in ys])
     figure, axes = chart(across, up, height=1.5 + 0.34 * len(ys), bottom=0.62 / (1.5 + 0.34 * len(ys)))
@@ -99,7 +102,7 @@ def _panel(rows: Measurements, method: str, along: str, by: str, across: str, up
     for i, j in np.ndindex(*table.shape):
         text = "" if np.isnan(table[i, j]) else f"{np.log10(max(table[i, j], 1e-17)):.0f}"
         axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if shade[i, j] > 8 else "#202020")
-    ends, constant = _bound(rows, along, by, method)
+    ends, constant = _bound(rows, along, by, method, bound)
     known = [(place, end) for place, end in ends.items() if np.isfinite(end)]
     if known:
         places = np.interp([end for _, end in known], np.array(xs, float), np.arange(len(xs)))
