@@ -15,7 +15,7 @@ from partwise.lab.and_ import DOCUMENT
 from partwise.lab.and_correlations import DECAY_D, correlated, logistic_normal
 from partwise.lab.claim import Claim
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
-from partwise.lab.values import NOTHING, told
+from partwise.lab.values import NOTHING, ratio, told
 from partwise.plots.style import INK
 
 # --- Lemmas 2 and 3: one stage -----------------------------------------------------------------------------------
@@ -150,17 +150,15 @@ def _noise_cases(size: Size) -> Sequence[Case]:
 def _worst_ratio(result: Reproduction, method: str, *, column: str, than: str) -> float:
     """The largest quotient, over the cases, of a mean of the method and that of another."""
     cases = result.table.distinct("case")
-    pairs = [[result.table.mean(column, case=case, method=name) for name in (method, than)] for case in cases]
-    return float(np.max([a / b for a, b in pairs])) if pairs else NOTHING
+    shares = [ratio(result, method, column=column, to={"method": than}, case=case) for case in cases]
+    return float(np.max(shares)) if shares else NOTHING
 
 
 def _by_noise(result: Reproduction, method: str, claim: Claim) -> str:
-    rows, than = result.table, claim.arguments["than"]
-    listed = ", ".join(
-        f"{rows.mean('spectral', case=case, method=method) / rows.mean('spectral', case=case, method=than):.2f} ({case})"
-        for case in rows.distinct("case")
-    )
-    return f"By level: {listed}."
+    than = {"method": claim.arguments["than"]}
+    cases = result.table.distinct("case")
+    shares = {case: ratio(result, method, column="spectral", to=than, case=case) for case in cases}
+    return f"By level: {', '.join(f'{share:.2f} ({case})' for case, share in shares.items())}."
 
 
 NOISE = Experiment(

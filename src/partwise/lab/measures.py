@@ -314,7 +314,7 @@ def shifted_error(problem: Problem, found: Found) -> float:
 
 def decoding_share(problem: Problem, found: Found) -> float:
     """Lemma 2 at the start: what the paper's first threshold leaves of the decoding error."""
-    from partwise.lab.contenders.and_ import first_threshold
+    from partwise.lab.contenders.and_theorems import first_threshold
 
     alpha = first_threshold(problem)
     known = metrics.decoding_errors(problem.weights, problem.start, _truth(problem), alpha=alpha)
