@@ -322,9 +322,9 @@ def decoding_share(problem: Problem, found: Found) -> float:
 
 
 def mixing_share(problem: Problem, found: Found) -> float:
-    """|E|_2 of what was found over that of the start."""
-    truth = _truth(problem)
-    return metrics.initialization(found.components, truth).E_2 / metrics.initialization(problem.start, truth).E_2
+    """|E|_2 of what was found over that of the start; infinite where hardly anything of a true component is left."""
+    now, before = (metrics.initialization(H, _truth(problem)) for H in (found.components, problem.start))
+    return now.E_2 / before.E_2 if now.sigma.min() >= 0.5 else float("inf")
 
 
 def coherence(problem: Problem, found: Found) -> float:

@@ -65,7 +65,7 @@ def _bound(rows: Measurements, along: str, by: str, method: str, bound: str) -> 
         ratios = np.log(np.maximum([here.mean(bound, **{along: one}) for one in at], 1e-12))
         finite = np.isfinite(ratios)
         at, ratios = at[finite], np.maximum.accumulate(ratios[finite])
-        if np.isnan(constant) and len(at):
+        if np.isnan(constant) and len(at) and here.worst("relative", **{along: at[0]}) < RECOVERED:
             constant = float(np.interp(_reached(here, along), at, ratios))
         ends[place] = float(np.interp(constant, ratios, at)) if len(at) else NOTHING
     return ends, float(np.exp(constant))
@@ -95,7 +95,8 @@ def _panel(rows: Measurements, method: str, right: tuple[str, str], upwards: tup
     (along, across), (by, up) = right, upwards
     xs, ys = (sorted(rows.distinct(column)) for column in (along, by))
     table = np.array([[rows.mean("relative", method=method, **{along: x, by: y}) for x in xs] for y in ys])
-    figure, axes = chart(across, up, height=1.5 + 0.34 * len(ys), bottom=0.62 / (1.5 + 0.34 * len(ys)))
+    tall = 1.1 + 0.34 * len(ys)
+    figure, axes = chart(across, up, height=tall, bottom=0.55 / tall)
     axes.grid(visible=False)
     shade = -np.log10(np.clip(np.nan_to_num(table, nan=1.0, posinf=1.0), 1e-16, 1.0))
     axes.imshow(shade, cmap="Blues", aspect="auto", vmin=-0.5, vmax=18, origin="lower")
@@ -104,14 +105,13 @@ def _panel(rows: Measurements, method: str, right: tuple[str, str], upwards: tup
         axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if shade[i, j] > 8 else "#202020")
     ends, constant = _bound(rows, along, by, method, bound)
     known = [(place, end) for place, end in ends.items() if np.isfinite(end)]
-    if known:
+    if known and np.isfinite(constant):
         places = np.interp([end for _, end in known], np.array(xs, float), np.arange(len(xs)))
-        axes.plot(places, [ys.index(place) for place, _ in known], color=BAD, lw=1.8, marker="o", ms=3.5)
+        axes.plot(places, [ys.index(place) for place, _ in known], color=BAD, lw=1.8, alpha=0.85)
         axes.set_title(f"log₁₀ of the error; line: m = {constant:.0e} × bound", fontsize=9, color=INK)
     axes.set_xticks(range(len(xs)), [f"{x:g}" for x in xs])
     axes.set_yticks(range(len(ys)), [f"{y:g}" for y in ys])
     axes.tick_params(length=0)
-    figure.subplots_adjust(top=0.9)
     box = axes.get_position()
-    axes.set_position((box.x0, box.y0, box.width, box.height * 0.92))
+    axes.set_position((box.x0, box.y0, box.width, 1.0 - box.y0 - 0.3 / tall))  # the title above
     return figure

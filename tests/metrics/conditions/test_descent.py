@@ -53,6 +53,7 @@ def test_spectral_error(seed: int) -> None:
     _, truth, M0, H = built(seed)
     literal = np.linalg.norm(H - np.diag(M0.diagonal()) @ truth, 2)
     assert spectral_error(H[::-1], truth) == pytest.approx(literal, rel=1e-10)
+    assert spectral_error(0.0 * H, truth) == pytest.approx(0.5 * np.linalg.norm(truth, 2))  # Sigma is at least 1/2
 
 
 @pytest.mark.parametrize("seed", range(3))
