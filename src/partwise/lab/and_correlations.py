@@ -15,7 +15,7 @@ from partwise.lab.and_ import DOCUMENT, START
 from partwise.lab.claim import Claim
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
 
-SAMPLES: dict[str, int] = {"tiny": 200, "quick": 2000, "full": 10_000}
+SAMPLES: dict[str, int] = {"tiny": 200, "quick": 2000, "full": 5000}
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "tiny": {"D": (4,), "ratio": (0.0, 0.5), "q": (2.0,), "s": (1,), "decay": (0.0,)},
     "quick": {
@@ -223,7 +223,7 @@ def _published_ctm(size: Size, seed: int) -> Problem:
 
 def _logistic(size: Size, seed: int, **more: Any) -> Mixture:
     D = {"tiny": 4, "quick": 20, "full": 100}[size]
-    shape = {"n_samples": SAMPLES[size] // 2, "n_features": 10 * D, "n_components": D}
+    shape = {"n_samples": SAMPLES[size], "n_features": 10 * D, "n_components": D}
     return datasets.make_topics("ctm", **shape, **more, random_state=seed)
 
 
