@@ -129,17 +129,13 @@ def _dirichlet(D: int, s: int, size: Size, seed: int) -> Problem:
 
 def _sparse_cases(size: Size) -> Sequence[Case]:
     grid = GRIDS[size]
-    makers = {
-        "s-sparse": lambda D, s: partial(correlated, D, size, n_active=s),
-        "Dirichlet(s/D)": lambda D, s: partial(_dirichlet, D, s, size),
-    }
     return [
         Case(
             f"{kind}, D = {D}, s = {s}",
-            make(D, s),
+            partial(correlated, D, size, n_active=s) if kind == "s-sparse" else partial(_dirichlet, D, s, size),
             {"kind": kind, "D": D, "s": s, "within": "yes" if s <= np.ceil(D ** (1 / 6)) else "no"},
         )
-        for kind, make in makers.items()
+        for kind in ("s-sparse", "Dirichlet(s/D)")
         for D in grid["D"]
         for s in grid["s"]
         if s < D  # with s = D all weights are 1
@@ -162,12 +158,16 @@ SPARSE = Experiment(
 )
 
 
+def _at(low: str, D: int, parts: str) -> dict[str, Any]:
+    return {"weights": low, "D": D, "parts": parts, "what": f"{{{low}, 1}}, {parts} parts"}
+
+
 def _counter_cases(size: Size) -> Sequence[Case]:
     return [
         Case(
             f"{{{low}, 1}}, D = {D}{', signed' if signed else ''}",
             partial(correlated, D, size, n_active=2, absent=1 / D if low == "1/D" else 0.0, signed=signed),
-            {"weights": low, "D": D, "parts": "signed" if signed else "non-negative"},
+            _at(low, D, "signed" if signed else "non-negative"),
         )
         for D in GRIDS[size]["D"]
         for signed in (False, True)
@@ -189,17 +189,17 @@ COUNTER = Experiment(
     title="Section 6.1: weights of 1/D and 1, where the correlation conditions are not enough",
     document=DOCUMENT + ", Section 6.1",
     about="Two weights of a sample are 1, the others 1/D in place of 0: the general correlation conditions hold with "
-    "nearly the same numbers, and the truth cannot be recovered, since data of the parts aᵢ is also data of the parts "
-    "(1 - 1/D) aᵢ + mean(a)/s with weights of 0 and 1. That is what is found. How far it is from the truth depends on "
-    "mean(a), which the paper does not say: far for non-negative parts, and vanishing for signed ones, whose mean is.",
+    "constants of the same order, and the truth cannot be recovered, since data of the parts aᵢ is also data of the "
+    "parts (1 - 1/D) aᵢ + mean(a)/s with weights of 0 and 1. That is what is found. How far it is from the truth "
+    "depends on mean(a), which the paper does not say: far for non-negative parts, and vanishing for signed ones, whose mean is.",
     cases=_counter_cases,
     methods=("and-quarter", "and-published", "facets-same-start"),
     measures=("relative", "shifted", "gcc"),
     seeds={"quick": 1, "full": 3},
     explanations={"small_mean": _small_mean},
     figures=(
-        Figure("Error with zeros and with 1/D", figures.against("D", "relative", across="D", panel="weights")),
-        Figure("Distance from what the data looks like", figures.against("D", "shifted", across="D", panel="weights")),
+        Figure("Error with zeros and with 1/D", figures.against("D", "relative", across="D", panel="what")),
+        Figure("Distance from what the data looks like", figures.against("D", "shifted", across="D", panel="what")),
     ),
 )
 
@@ -223,7 +223,7 @@ def _published_ctm(size: Size, seed: int) -> Problem:
 
 def _logistic(size: Size, seed: int, **more: Any) -> Mixture:
     D = {"tiny": 4, "quick": 20, "full": 100}[size]
-    shape = {"n_samples": SAMPLES[size], "n_features": 10 * D, "n_components": D}
+    shape: dict[str, Any] = {"n_samples": SAMPLES[size], "n_features": 10 * D, "n_components": D}
     return datasets.make_topics("ctm", **shape, **more, random_state=seed)
 
 

@@ -198,7 +198,7 @@ def _corpus(name: str, size: Size) -> tuple[Any, list[str]]:
     X = X[np.asarray(X.sum(axis=1)).ravel() >= 2]  # pairs of words are what anchors are found from
     names = data.feature_names
     assert names is not None
-    return sp.csr_array(X, dtype=float), [str(names[word]) for word in words]
+    return X.astype(float), [str(names[word]) for word in words]
 
 
 def _documents(name: str, size: Size, seed: int) -> Problem:

@@ -283,7 +283,7 @@ def over_noise_bound(problem: Problem, found: Found) -> float:
 
 def correlation_bound(problem: Problem, found: Found) -> float:
     """m of the weights over Theorem 4's bound, without its constant."""
-    q = float("inf") if np.isin(problem.weights, (0.0, 1.0)).all() else metrics.decay_order(problem.weights).q_upper
+    q = metrics.decay_order(problem.weights).q_upper
     return metrics.correlation_conditions(problem.weights, q=q).decay_ratio
 
 
@@ -334,7 +334,7 @@ def coherence(problem: Problem, found: Found) -> float:
 
 _MEASURES: tuple[Measure, ...] = (
     Measure("error", "total correlation error", "lower", correlation_error, ".2e"),
-    Measure("relative", "total correlation error / size of the components", "lower", relative_correlation_error, ".1e"),
+    Measure("relative", "relative total correlation error", "lower", relative_correlation_error, ".1e"),
     *(
         Measure(f"{name}_{share}", f"{what} to {share} of the start's error", "lower", of, ".3g")
         for name, what, column in (("time", "seconds", "time"), ("passes", "passes over the data", "n_iter"))

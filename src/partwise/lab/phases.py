@@ -101,7 +101,7 @@ def _panel(rows: Measurements, method: str, right: tuple[str, str], upwards: tup
     shade = -np.log10(np.clip(np.nan_to_num(table, nan=1.0, posinf=1.0), 1e-16, 1.0))
     axes.imshow(shade, cmap="Blues", aspect="auto", vmin=-0.5, vmax=18, origin="lower")
     for i, j in np.ndindex(*table.shape):
-        text = "" if np.isnan(table[i, j]) else f"{np.log10(max(table[i, j], 1e-17)):.0f}"
+        text = "" if np.isnan(table[i, j]) else f"{np.log10(np.maximum(table[i, j], 1e-17)):.0f}"
         axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if shade[i, j] > 8 else "#202020")
     ends, constant = _bound(rows, along, by, method, bound)
     known = [(place, end) for place, end in ends.items() if np.isfinite(end)]

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from partwise.exceptions import DataNotFoundError, InputError
 from partwise.lab.contenders import CONTENDERS
@@ -257,12 +256,12 @@ def _cell(
     return row, _thinned(found.curve)
 
 
-def _keep(rows: np.ndarray | None, path: Path) -> None:
+def _keep(rows: Any, path: Path) -> None:
     if rows is None:
         return
     path.parent.mkdir(exist_ok=True)
     data = io.BytesIO()
-    np.save(data, np.asarray(rows.toarray() if sp.issparse(rows) else rows, np.float32))
+    np.save(data, np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, np.float32))
     write_bytes(path, data.getvalue())
 
 

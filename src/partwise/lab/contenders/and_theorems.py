@@ -38,6 +38,7 @@ def and_by_theorem(problem: Problem, seed: int, budget: float | None) -> Found:
 
 def first_threshold(problem: Problem) -> float:
     """The paper's threshold of the first stage: Theorem 1's for binary weights, or that of its experiments."""
+    assert problem.weights is not None
     return QUARTER if np.isin(problem.weights, (0.0, 1.0)).all() else 0.1
 
 
