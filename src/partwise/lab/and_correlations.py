@@ -191,7 +191,7 @@ COUNTER = Experiment(
     about="Two weights of a sample are 1, the others 1/D in place of 0: the general correlation conditions hold with "
     "constants of the same order, and the truth cannot be recovered, since data of the parts aᵢ is also data of the "
     "parts (1 - 1/D) aᵢ + mean(a)/s with weights of 0 and 1. That is what is found. How far it is from the truth "
-    "depends on mean(a), which the paper does not say: far for non-negative parts, and vanishing for signed ones, whose mean is.",
+    "depends on mean(a), which the paper does not say: far for non-negative parts, and ever nearer for signed ones.",
     cases=_counter_cases,
     methods=("and-quarter", "and-published", "facets-same-start"),
     measures=("relative", "shifted", "gcc"),
