@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.schedule import Adaptive
+from partwise.algorithms.schedule import Adaptive, look
 from partwise.metrics.conditions.correlation import correlation_conditions
 from partwise.metrics.conditions.decay import decay_order
 from partwise.metrics.conditions.descent import BINARY_THRESHOLD, decoding_threshold
@@ -23,6 +23,7 @@ from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
+BITS = 12  # of the weights from which the order of decay is read: with so many it is lower by little
 FIRST, DECAY = 0.1, 1.1  # of the paper's experiments: thresholds 0.1 / 1.1^j
 # adaptive thresholds: gradient steps shrink an error slowly, so thresholds wait for them, well above the decoding error
 FASTEST, SHARE = 2.0, 8.0
@@ -113,13 +114,24 @@ class ByTheorem:
         return decoding_threshold(error, r=self.r, lam=self.lam, q=self.q)
 
 
-def weight_quantities(source: RowSource, H0: Array) -> dict[str, float]:
+def start_quantities(source: RowSource, H0: Array) -> dict[str, float]:
     """r, lambda and q of Theorem 4's rule, from the weights that a start decodes above a quarter of their largest."""
-    P = np.ascontiguousarray(np.linalg.pinv(H0), source.dtype)
-    W = np.maximum(np.asarray(source.map_rows(partial(blocks.dot, M=P), width=len(H0))), 0.0)
-    W[BINARY_THRESHOLD * W.max(axis=0) > W] = 0.0
+    P = np.linalg.pinv(H0)
+    return weight_quantities(source, P, BINARY_THRESHOLD * look(source, np.ones(source.shape[0]), P).unit)
+
+
+def weight_quantities(source: RowSource, P: Array, least: Array | float) -> dict[str, float]:
+    """r, lambda and q of decoded weights that are at least so large, each component relative to its largest."""
+    decode = partial(_decode_block, P=np.ascontiguousarray(P, source.dtype), least=least)
+    W = source.derive(decode, n_features=P.shape[1])
     found = correlation_conditions(W, scale="components")
-    return {"r": found.r, "lam": found.lam, "q": decay_order(W).q_upper}
+    return {"r": found.r, "lam": found.lam, "q": decay_order(W, bits=BITS).q_upper}
+
+
+def _decode_block(block: Block, *, P: Array, least: Array | float) -> Array:
+    """Decoded weights; those below the least are none."""
+    V = blocks.dot(block, P)
+    return np.where(least > V, 0.0, V)
 
 
 def _regression_block(block: Block, *, P: Array, alpha: Array | float) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ from partwise.algorithms.thresholds import (
     Listed,
     Thresholds,
     adaptive,
-    weight_quantities,
+    start_quantities,
 )
 from partwise.estimators.base import generator
 from partwise.estimators.monitoring import Monitored
@@ -287,7 +287,7 @@ class AND(Monitored):
                 parameter="known",
             )
         if len(known) < 3:
-            known = weight_quantities(source, H0) | known
+            known = start_quantities(source, H0) | known
         return ByTheorem(**known, truth=None if truth is None else RecoveryMeasures(truth))
 
     def _batch_state(self, H0: Any, noise: float) -> BatchState:

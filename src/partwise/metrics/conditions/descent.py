@@ -47,7 +47,7 @@ def decoding_threshold(E_2: float, *, r: float, lam: float, q: float) -> float:
     >>> decoding_threshold(0.5, r=4.0, lam=0.8, q=1.0), decoding_threshold(0.5, r=4.0, lam=0.8, q=3.0)
     (0.1, 0.31622776601683794)
     """
-    for name, value, least in (("E_2", E_2, True), ("r", r, False), ("lam", lam, True), ("q", q, False)):
+    for name, value, least in (("E_2", E_2, True), ("r", r, False), ("lam", lam, True), ("q", q, True)):
         if not (value >= 0.0 if least else value > 0.0):
             raise InputError(f"{name}={value!r} must be {'at least' if least else 'above'} 0.", parameter=name)
     if q == np.inf:
