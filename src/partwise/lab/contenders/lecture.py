@@ -128,6 +128,7 @@ def hull_of_expected(problem: Problem, seed: int, budget: float | None) -> Found
     joint = (W * p).T
     return Found(joint / joint.sum(axis=1, keepdims=True), anchors=anchors, facts={"found": len(anchors)})
 
+
 # Arora et al. (2013) as published; the rest of the defaults is (RecoverL2, pairs of different words)
 CITED: dict[str, Any] = {"refine": 0, "projection": "random", "weighting": "equal"}
 
