@@ -21,6 +21,8 @@ from tests.lab.browser import look_at
 make = partial(toys.make, 1.0)
 NAMES = [
     "and-figure1", "and-figure2-thresholds", "and-figure2-noise", "and-initialization", "and-sparsity",
+    "and-correlations", "and-decay", "and-sparse-weights", "and-counterexample", "and-correlated-topics",
+    "and-lemmas", "and-theorem-4", "and-theorem-5", "and-real-topics",
     "purification-recovery", "purification-noise", "purification-ablation", "purification-theorems",
     "purification-fixed-sample", "purification-sparsity", "purification-balancing", "purification-denoising",
     "purification-adversarial", "purification-proof",

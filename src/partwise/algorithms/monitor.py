@@ -24,7 +24,9 @@ import numpy.typing as npt
 from partwise.algorithms.loop import Ending, Progress, Stages, State, prefixed, under
 from partwise.algorithms.schedule import look
 from partwise.algorithms.signal import NOISELESS_EPS
-from partwise.metrics import Match, RecoveryMeasures, correlation_conditions, decay_order, match_components
+from partwise.algorithms.thresholds import weight_quantities
+from partwise.metrics import Match, RecoveryMeasures, decoding_threshold, match_components
+from partwise.metrics.conditions.induction import BETA
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
 
@@ -34,14 +36,9 @@ STATE = "half."  # before the names of what the halves add to a state,
 COLUMN = "half_"  # and to the history
 MEASURES = RecoveryMeasures.names
 NAMES = (*MEASURES, "potential", "contraction", "decoding", "alpha")
-BETA = (
-    8.0  # a' <= (1 - 3/25 eta) a + 7 eta b and b' <= (1 - 24/25 eta) b + eta a / 100 fall by 1 - eta/25 for 175/23..8
-)
-BINARY = 0.25  # Theorem 1: weights are 0 or 1
 LEVEL = 0.1  # the l of (A3): parts of one half within it are a start for those of the other
 # times the largest decoding error of a part: only above it a weight is one. The errors of some parts are all positive
 CLEAR = 2.0
-BITS = 12  # of the weights from which the order of decay is read: with so many it is lower by little
 FALLEN = 2.0  # within this factor of its least, a potential has come down
 
 
@@ -108,12 +105,9 @@ class Reference:
         H = np.array(H, np.float64)
         seen = look(held, np.ones(held.shape[0]), np.linalg.pinv(H))
         H *= seen.unit[:, None]
-        P = np.ascontiguousarray(np.linalg.pinv(H), held.dtype)
+        P = np.linalg.pinv(H)
         least = max(CLEAR * float(seen.error.max()), NOISELESS_EPS * float(np.finfo(held.dtype).eps))
-        W = held.derive(partial(_weights_block, P=P, least=least), n_features=len(H))
-        q = decay_order(W, bits=BITS).q_upper
-        found = correlation_conditions(W, q=q, scale="components")
-        return cls(H, found.r, found.lam, q)
+        return cls(H, **weight_quantities(held, P, least))
 
     @classmethod
     def from_state(cls, state: State) -> Reference:
@@ -129,7 +123,7 @@ class Reference:
         """Theorem 4's threshold for an error ``|E|_2``, relative to the largest weight; for infinite q Theorem 1's."""
         if not (self.r > 0.0 and self.lam >= 0.0 and error >= 0.0):
             return np.nan
-        return BINARY if np.isinf(self.q) else float((self.lam * error / self.r) ** (2.0 / (self.q + 1.0)))
+        return decoding_threshold(error, r=self.r, lam=self.lam, q=self.q)
 
 
 class Watch:
@@ -241,12 +235,6 @@ def _matched(components: Array, truth: Array) -> Match:
         ):
             into[used] = part
     return found
-
-
-def _weights_block(block: Block, *, P: Array, least: float) -> Array:
-    W = blocks.dot(block, P)
-    W[least >= W] = 0.0
-    return W
 
 
 def _apart_block(block: Block, *, P: Array) -> tuple[float, float]:

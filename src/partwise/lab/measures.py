@@ -361,9 +361,81 @@ def _fact(name: str) -> Callable[[Problem, Found], float]:
     return lambda problem, found: float(found.facts.get(name, np.nan))
 
 
+def squared_error(problem: Problem, found: Found) -> float:
+    """AND's measure as the authors' program computes it: squared errors of the components."""
+    if not np.isfinite(found.components).all():
+        return float("inf")
+    return metrics.total_correlation_error(found.components, _truth(problem), variant="and4nmf")
+
+
+def spectral_error(problem: Problem, found: Found) -> float:
+    """The left side of AND's theorems, |A - A* Sigma|_2."""
+    return metrics.spectral_error(found.components, _truth(problem))
+
+
+def over_noise_bound(problem: Problem, found: Found) -> float:
+    """That over Theorem 5's bound, without its constant."""
+    assert problem.signal is not None
+    gamma = float(np.sqrt(np.square(problem.X - problem.signal).sum(axis=1).mean()))
+    known = metrics.correlation_conditions(problem.weights)
+    bound = metrics.noise_error_bound(_truth(problem), gamma=gamma, r=known.r, lam=known.lam)
+    return spectral_error(problem, found) / bound if bound else float("nan")
+
+
+def correlation_bound(problem: Problem, found: Found) -> float:
+    """m of the weights over Theorem 4's bound, without its constant."""
+    q = metrics.decay_order(problem.weights).q_upper
+    return metrics.correlation_conditions(problem.weights, q=q).decay_ratio
+
+
+def binary_bound(problem: Problem, found: Found) -> float:
+    """m of the weights over Theorem 1's bound, without its constant, whether they are binary or not."""
+    return metrics.correlation_conditions(problem.weights).binary_ratio
+
+
+def weight_correlation(problem: Problem, found: Found) -> float:
+    """The largest correlation of two components' weights."""
+    assert problem.weights is not None
+    C = np.corrcoef(problem.weights.T)
+    return float(np.max(C, where=~np.eye(len(C), dtype=bool), initial=-1.0))
+
+
+def shifted_error(problem: Problem, found: Found) -> float:
+    """Distance from what data of weights 1/D and 1, s of them 1, looks like: (1 - 1/D) a_i + mean(a) / s."""
+    truth, W = _truth(problem), problem.weights
+    assert W is not None
+    s, D = float((W[0] == 1.0).sum()), len(truth)
+    looks_like = (1.0 - 1.0 / D) * truth + truth.mean(axis=0) / s
+    if not np.isfinite(found.components).all():
+        return float("inf")
+    return metrics.total_correlation_error(found.components, looks_like) / float(
+        np.linalg.norm(looks_like, axis=1).sum()
+    )
+
+
+def decoding_share(problem: Problem, found: Found) -> float:
+    """Lemma 2 at the start: what the paper's first threshold leaves of the decoding error."""
+    from partwise.lab.contenders.and_theorems import first_threshold
+
+    alpha = first_threshold(problem)
+    known = metrics.decoding_errors(problem.weights, problem.start, _truth(problem), alpha=alpha)
+    return known.first / known.first_linear
+
+
+def mixing_share(problem: Problem, found: Found) -> float:
+    """|E|_2 of what was found over that of the start; infinite where hardly anything of a true component is left."""
+    now, before = (metrics.initialization(H, _truth(problem)) for H in (found.components, problem.start))
+    return now.E_2 / before.E_2 if now.sigma.min() >= 0.5 else float("inf")
+
+
+def coherence(problem: Problem, found: Found) -> float:
+    """Mean NPMI of the ten top words of the topics."""
+    return float(np.nanmean(metrics.topic_coherence(found.components, problem.X)))
+
+
 _MEASURES: tuple[Measure, ...] = (
     Measure("error", "total correlation error", "lower", correlation_error, ".2e"),
-    Measure("relative", "total correlation error / size of the components", "lower", relative_correlation_error, ".1e"),
+    Measure("relative", "relative total correlation error", "lower", relative_correlation_error, ".1e"),
     *(
         Measure(f"{name}_{share}", f"{what} to {share} of the start's error", "lower", of, ".3g")
         for name, what, column in (("time", "seconds", "time"), ("passes", "passes over the data", "n_iter"))
@@ -421,6 +493,16 @@ _MEASURES: tuple[Measure, ...] = (
     Measure("inverse", "|E D - I| / |I|", "lower", inverse_error, ".2g"),
     Measure("random_share", "share of the encoder outside the span of the data", "", random_share, ".2f"),
     Measure("pairs", "relative error of the co-occurrence", "lower", pair_error, ".3g"),
+    Measure("squared", "total squared correlation error (the authors' program)", "lower", squared_error, ".2e"),
+    Measure("spectral", "|A - A*Σ|₂", "lower", spectral_error, ".2e"),
+    Measure("over_noise_bound", "|A - A*Σ|₂ / Theorem 5's bound", "lower", over_noise_bound, ".2g"),
+    Measure("correlation_bound", "m / Theorem 4's bound", "", correlation_bound, ".2e"),
+    Measure("gcc", "m / Theorem 1's bound", "", binary_bound, ".2e"),
+    Measure("weight_correlation", "largest correlation of two weights", "", weight_correlation, ".3f"),
+    Measure("shifted", "distance from (1 - 1/D) aᵢ + mean(a)/s", "lower", shifted_error, ".1e"),
+    Measure("decoding", "decoding error left by the threshold (Lemma 2)", "lower", decoding_share, ".2f"),
+    Measure("mixing", "|E|₂ / that of the start", "lower", mixing_share, ".2g"),
+    Measure("npmi", "mean NPMI of the top words", "higher", coherence, ".3f"),
     Measure("topic_l1", "mean l1 error of the topics", "lower", topic_l1, ".3f"),
 )
 MEASURES: dict[str, Measure] = {measure.name: measure for measure in _MEASURES}

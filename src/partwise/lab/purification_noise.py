@@ -87,8 +87,8 @@ def _no_average(result: Reproduction, method: str, claim: Claim) -> str:
         f"{at['m']} features it leaves noise of {shown('purification-theorem', 'decoded_noise')} in weights of 0 or "
         f"1, the Moore-Penrose inverse {shown('purification-theorem-pinv', 'decoded_noise')}; the impurity is "
         f"{shown('purification-theorem', 'impurity')} and {shown('purification-theorem-pinv', 'impurity')}. For parts "
-        "that are spread out n|A†| is above m and grows with it, so that Theorem 2's level is about the signal at most: "
-        "it promises nothing beyond."
+        "that are spread out n|A†| is above m and grows with it, so that Theorem 2's level is about the signal at "
+        "most: it promises nothing beyond."
     )
 
 

@@ -10,6 +10,8 @@ from partwise.lab.experiment import Experiment
 
 MODULES = (
     "and_",
+    "and_correlations",
+    "and_theorems",
     "purification",
     "purification_theorems",
     "purification_noise",

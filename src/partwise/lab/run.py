@@ -256,12 +256,12 @@ def _cell(
     return row, _thinned(found.curve)
 
 
-def _keep(rows: np.ndarray | None, path: Path) -> None:
+def _keep(rows: Any, path: Path) -> None:
     if rows is None:
         return
     path.parent.mkdir(exist_ok=True)
     data = io.BytesIO()
-    np.save(data, np.asarray(rows, np.float32))
+    np.save(data, np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, np.float32))
     write_bytes(path, data.getvalue())
 
 

@@ -5,6 +5,14 @@ from partwise.metrics.coherence import topic_coherence
 from partwise.metrics.conditions.constants import DominantConstants, Identifiability, identifiability
 from partwise.metrics.conditions.correlation import CorrelationConditions, correlation_conditions
 from partwise.metrics.conditions.decay import DecayOrder, decay_order
+from partwise.metrics.conditions.descent import (
+    DecodingErrors,
+    decoding_errors,
+    decoding_threshold,
+    noise_error_bound,
+    spectral_error,
+    update_bound,
+)
 from partwise.metrics.conditions.dominant import DominantConditions, dominant_conditions
 from partwise.metrics.conditions.features import DominantFeatures, dominant_features
 from partwise.metrics.conditions.independence import Independence, independence
@@ -32,6 +40,7 @@ from partwise.metrics.residuals import l1_residual, relative_error
 __all__ = [
     "CorrelationConditions",
     "DecayOrder",
+    "DecodingErrors",
     "DipTest",
     "DominantConditions",
     "DominantConstants",
@@ -54,7 +63,9 @@ __all__ = [
     "component_stability",
     "correlation_conditions",
     "decay_order",
+    "decoding_errors",
     "decoding_parts",
+    "decoding_threshold",
     "dip_test",
     "dominant_conditions",
     "dominant_features",
@@ -70,15 +81,18 @@ __all__ = [
     "match_components",
     "moment_constants",
     "nmi",
+    "noise_error_bound",
     "noise_tolerance",
     "normalize_factors",
     "pure_records",
     "recovery_measures",
     "relative_error",
     "spectral_angles",
+    "spectral_error",
     "stability",
     "topic_coherence",
     "total_correlation_error",
     "uniqueness",
+    "update_bound",
     "update_parts",
 ]

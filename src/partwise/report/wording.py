@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.monitor import BETA
 from partwise.estimators.telling import reason
+from partwise.metrics.conditions.induction import BETA
 from partwise.outcomes import CHANGE, KKT, Stop
 
 Array = npt.NDArray[Any]

@@ -10,7 +10,19 @@ from importlib import import_module
 
 from partwise.lab.experiment import Contender
 
-MODULES = ("and_", "signed", "purification", "tsvdnmf", "heavy", "online", "lecture", "classic", "monitor", "trivial")
+MODULES = (
+    "and_",
+    "and_theorems",
+    "signed",
+    "purification",
+    "tsvdnmf",
+    "heavy",
+    "online",
+    "lecture",
+    "classic",
+    "monitor",
+    "trivial",
+)
 
 
 def _collected() -> dict[str, Contender]:

@@ -59,6 +59,8 @@ class Initialization(ConditionTable):
         Row norm of the papers' N, the largest sum of magnitudes at a feature, which Theorem 6 bounds in a start.
     level : float
         The l that was asked for.
+    rho : float or None
+        The rho that was asked for (AND's Definition 4).
 
     Examples
     --------
@@ -92,6 +94,7 @@ class Initialization(ConditionTable):
     N_1: float
     N_inf: float
     level: float
+    rho: float | None = None
 
     @property
     def and_level(self) -> float:
@@ -105,8 +108,8 @@ class Initialization(ConditionTable):
 
     @property
     def satisfies_and(self) -> bool:
-        """Whether this is an l-initialization by AND's Definition 2, N apart: Definition 4 asks for N_2 <= rho."""
-        return self.and_level <= self.level
+        """Whether this is an l-initialization by AND's Definition 2, N apart; with a rho an (l, rho)-initialization."""
+        return self.and_level <= self.level and (self.rho is None or self.rho >= self.N_2)
 
     @property
     def satisfies_purification(self) -> bool:
@@ -127,20 +130,29 @@ class Initialization(ConditionTable):
         sizes |= {"|N|_2": self.N_2, "|N|_1": self.N_1, "|N|_inf": self.N_inf}
         return (
             *(Condition.quantity(*pair) for pair in sizes.items()),
-            Condition("AND l", "<=", self.level, self.and_level, self.satisfies_and),
+            Condition("AND l", "<=", self.level, self.and_level, self.and_level <= self.level),
+            *(() if self.rho is None else (Condition("AND rho", "<=", self.rho, self.N_2, self.rho >= self.N_2),)),
             Condition("Purification l", "<=", self.level, self.purification_level, self.satisfies_purification),
         )
 
 
 def initialization(
-    H: Any, truth: Any, *, level: float = 0.1, rescale: bool = True, absolute: bool = False, match: bool = True
+    H: Any,
+    truth: Any,
+    *,
+    level: float = 0.1,
+    rho: float | None = None,
+    rescale: bool = True,
+    absolute: bool = False,
+    match: bool = True,
 ) -> Initialization:
     r"""Write components by the true ones, and say whether they are a start that the theorems allow [1]_, [2]_.
 
     Components are matched to the true ones, then :math:`A = A^* (\Sigma + E) + N` is solved by least squares:
     Sigma diagonal, E off-diagonal and N outside the span of the truth. An l-initialization has
 
-    - in AND (Definition 2) :math:`\|E\|_2 \le l` and :math:`\|\Sigma - I\|_2 \le 1/4`,
+    - in AND (Definition 2) :math:`\|E\|_2 \le l` and :math:`\|\Sigma - I\|_2 \le 1/4`, an (l, rho)-initialization
+      (Definition 4) :math:`\|N\|_2 \le \rho` too,
     - in Purification (A3) :math:`\Sigma \succeq (1 - l) I` and :math:`\|E\|_s \le l`.
 
     The scale of a component cannot be known, so by default it is removed first. That of the true components
@@ -155,6 +167,9 @@ def initialization(
         The true ones, linearly independent.
     level : float, default=0.1
         The l to be tested; 1/10 is Purification's, AND's is an unnamed constant below 1.
+    rho : float, optional
+        The rho to be tested; Theorem 5 asks for one of the order of the least singular value of the truth. By default
+        nothing is asked of N.
     rescale : bool, default=True
         Divide each component by its entry of Sigma, which makes it 1. Where that is zero (to rounding) or
         negative, the component is left as it is and is no start in any sense.
@@ -204,6 +219,7 @@ def initialization(
         scales=scales,
         sigma_2=float(np.abs(sigma - 1.0).max()),
         level=level,
+        rho=rho,
         **norms(E),
         **outside_norms(N),
     )
