@@ -40,7 +40,8 @@ SIGNED = ("hals-signed", "anls-signed", "hals-unclipped", "anls-unclipped")
 def nips_topics(count: int) -> np.ndarray | None:
     """Topics of the NIPS papers by the algorithm that the authors cite for theirs; None where there is no corpus.
 
-    Arora et al. (2013) as published: RecoverL2, every document alike, random projection, no refinement.
+    Arora et al. (2013): RecoverL2, every document alike, random projection, no refinement. What is missing of theirs
+    is the second round of the search for anchors; and rows are compared as projected in RecoverL2 too.
     """
     import partwise as pw
 
