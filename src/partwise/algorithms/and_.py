@@ -254,7 +254,7 @@ class BatchState:
             H = self.H + self.eta / batch.shape[0] * (B - G @ self.H)
             self.diverged = not np.abs(H).max() <= self.limit
             self.H = self.H if self.diverged else H
-        self.taken += 1
+        self.taken += not self.diverged
         return objective
 
 
@@ -298,8 +298,6 @@ def batch_stages(
         online.stage, online.taken = done - 1, online.steps  # it is complete: the next step begins another
     while True:
         level = float(np.median(online.floors))
-        if online.diverged:
-            return Stop("diverged", cause="eta")
         if done and change <= tol:
             return Stop("converged", change, tol, measure=CHANGE)
         if done and online.thresholds.fall and online.alpha <= level:
@@ -312,8 +310,8 @@ def batch_stages(
             if state is None and not done and not number:
                 yield Progress(_components(before, None, source.dtype), value, state=start)
             objective += value
-            if online.diverged:
-                break
+            if online.diverged:  # the stages before are kept
+                return Stop("diverged", cause="eta")
         change, done = _change(online.H, before), done + 1
         level = float(np.median(online.floors))
         details = {"threshold": max(online.alpha, level), "floor": level}
