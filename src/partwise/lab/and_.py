@@ -84,9 +84,8 @@ def _pace(result: Reproduction, method: str, claim: Claim) -> str:
     share = column.partition("_")[2]
     return (
         f"Passes to {share} of the start's error: the published AND, whose thresholds fall by 1.1 a stage, "
-        f"{need('and-published')}; {than} (here compiled and exact, the paper's was an interpreted program) "
-        f"{need(than)}; HALS without extrapolation {need('hals-plain')}; Facets, from the same start, "
-        f"{need('facets-same-start')}."
+        f"{need('and-published')}; {than} {need(than)}; HALS without extrapolation {need('hals-plain')}; Facets, from "
+        f"the same start, {need('facets-same-start')}."
     )
 
 

@@ -27,12 +27,15 @@ Explanation = Callable[..., str]  # f(result, method, claim): why a number falls
 
 @dataclass(frozen=True)
 class Change:
-    """A bound that was changed after a result had been seen."""
+    """A bound, a setting or a claim that was changed after a result had been seen."""
 
     on: date
     was: str
     now: str
     why: str
+
+    def __str__(self) -> str:
+        return f"{self.on}: was {self.was}; is {self.now}. {self.why[:1].upper()}{self.why[1:]}."
 
 
 @dataclass(frozen=True)
@@ -282,7 +285,7 @@ class Judgement:
                 f"{side}_value": verdict.value if verdict else float("nan"),
                 f"{side}_verdict": verdict.name if verdict else "",
             }
-        changed = "; ".join(f"{one.on}: was {one.was}, is {one.now}" for one in claim.changed)
+        changed = " ".join(map(str, claim.changed))
         row["met_by"] = " ".join(self.met_by)
         words = {"explanation": " ".join(self.explanations), "sentence": claim.sentence}
         return row | words | {"set_by": claim.set_by, "set_on": str(claim.set_on or ""), "changed": changed}

@@ -93,12 +93,6 @@ CONTENDERS: tuple[Contender, ...] = (
         literal=True,
     ),
     Contender(
-        "purification-fresh",
-        "the same with new samples in every iteration",
-        fitted("Purification", fresh=True, **PUBLISHED),
-        literal=True,
-    ),
-    Contender(
         "purification-slow",
         "the same with the step η = 0.1 in place of 0.5, which shows the rate",
         fitted("Purification", step=0.1, **PUBLISHED),
