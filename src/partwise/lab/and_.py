@@ -15,7 +15,7 @@ from partwise.lab import figures
 from partwise.lab.claim import Claim
 from partwise.lab.contenders.lecture import CITED
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
-from partwise.lab.measures import SHARES
+from partwise.lab.measures.and_ import SHARES
 from partwise.lab.values import NOTHING, quotient, ratio, told
 
 DOCUMENT = "Li, Liang (2017), Provable alternating gradient descent for NMF with strong correlations"
