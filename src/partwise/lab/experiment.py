@@ -167,7 +167,7 @@ class Experiment:
     keep : bool
         Components are kept beside the tables, for pictures and for comparing seeds.
     timed : bool
-        Times are compared, so every method is compiled by a tiny problem first.
+        Times are compared or limited, so every method is compiled by a tiny problem first.
     trivials : tuple of str
         What is no method, and is run beside the others: a claim that it meets says nothing.
     register : Path, optional
