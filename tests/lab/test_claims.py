@@ -51,6 +51,7 @@ def test_what_is_printed():
     words = claim(2.0).judge(None).ours
     assert (words.claim.stated, words.deviation) == ("≥ 1", "")
     assert claim(better="equal", tolerance=0.25).stated == "= 1 ± 0.25"
+    assert claim(better="equal", tolerance=0.301, log=True).stated == "= 1, up to a factor of 2"
     unknown = claim(math.nan).judge(None).ours
     assert (unknown.shown, unknown.deviation) == ("–", "")
 

@@ -211,7 +211,9 @@ class Claim:
     def stated(self) -> str:
         """The number that is asked for, as it is printed."""
         sign = "" if self.published else f"{SIGNS[self.better]} "
-        about = f" ± {self.tolerance:g}" if self.better == "equal" and self.tolerance not in (0.0, SPREAD) else ""
+        about = ""
+        if self.better == "equal" and self.tolerance not in (0.0, SPREAD):
+            about = f", up to a factor of {10.0 ** float(self.tolerance):.2g}" if self.log else f" ± {self.tolerance:g}"
         return f"{sign}{format(self.bound, self.style)}{about}"
 
 
