@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import nnls
 
 from partwise.algorithms.loop import Progress, Stages, State
 from partwise.kernels.coordinate import descend_lanes
@@ -40,11 +41,12 @@ DIMENSIONS = 3  # distances are taken in 3 k leading dimensions, and what is out
 SAMPLES = 20_000  # at most so many are looked at: a mean of a tenth of a part's is then known well enough
 SKETCH = 2_500  # and so many while it is decided which starts are worth more
 STARTS = 32
-FIRST, SECOND, THIRD = 15, 15, 40  # steps: wide, narrow on the sketch, narrow on all
+FIRST, SECOND, THIRD = 10, 10, 20  # steps: wide, narrow on the sketch, narrow on all
 KEPT = 6  # minima of the sketch that are followed on all samples: their order there is decided by per mills
 SAME = 3.0  # degrees within which all parts of two minima are the same
-SWEEPS = 4  # over the weights in a step; they begin where they were
-FIRST_SWEEPS = 20  # over weights that begin at zero
+INNER, CLOSE = 3, 0.05
+SWEEPS = 30  # over the weights in a step; they begin where they were
+FIRST_SWEEPS = 60  # over weights that begin at zero
 ROUNDED = 0.25  # of the median squared residual: the norm is rounded off below half of the typical residual
 
 
@@ -188,30 +190,51 @@ def _same(E: Array, F: Array) -> bool:
 
 
 def descend(data: Directions, at: Minimum, share: float, steps: int) -> Minimum:
-    """Steps of Frank and Wolfe; the numbers of samples in the means follow the parts' masses."""
+    """Every part to the best place for given weights, then the weights; over and over.
+
+    For given weights f is bounded above by a quadratic of the same curvature in all directions, so the best place is
+    the feasible point next to where that quadratic is least.
+    """
     E, A = at.parts.copy(), at.weights.copy()
+    atoms = [e[None] for e in E]
+    R, squares = _residual(data, E, A)
     for _ in range(steps):
-        R, squares = _residual(data, E, A)
-        _move(data.points, E, A, R, squares + ROUNDED * np.median(squares), _counts(A, share))
+        w = 1.0 / np.sqrt(squares + ROUNDED * np.median(squares) + np.finfo(float).tiny)
+        counts = _counts(A, share)
+        for j in range(len(E)):
+            a = A[:, j]
+            aw = a * w
+            target = E[j] + (aw @ R) / max(float(aw @ a), np.finfo(float).tiny)
+            atoms[j], new = nearest(data.points, target, counts[j], atoms[j])
+            R -= np.outer(a, new - E[j])
+            E[j] = new
         _sweep(data.points, E, A, SWEEPS)
-    return Minimum(E, A, float(np.sqrt(_residual(data, E, A)[1]).mean()))
+        R, squares = _residual(data, E, A)
+    return Minimum(E, A, float(np.sqrt(squares).mean()))
 
 
-def _move(points: Array, E: Array, A: Array, R: Array, rounded: Array, counts: Array) -> float:
-    """Every part towards the feasible mean that reaches farthest, in place; the gap of Frank and Wolfe, summed."""
-    w = 1.0 / np.sqrt(rounded + np.finfo(float).tiny)
-    gap = 0.0
-    for j in range(len(E)):
-        a = A[:, j]
-        aw = a * w
-        g = aw @ R
-        d = extreme(points, g, counts[j]) - E[j]
-        slope = float(d @ g)
-        gap += max(slope, 0.0)
-        d *= min(max(slope / max(float(aw @ a) * float(d @ d), np.finfo(float).tiny), 0.0), 1.0)
-        E[j] += d
-        R -= np.outer(a, d)
-    return gap
+def nearest(points: Array, target: Array, count: int, atoms: Array) -> tuple[Array, Array]:
+    """The feasible mean next to a point, among the mixtures of some extremes; and these."""
+    E, atoms = _mixture(atoms, target)
+    for _ in range(INNER):
+        d = target - E
+        far = extreme(points, d, count)
+        if d @ (far - E) <= CLOSE * (d @ d):
+            break
+        E, atoms = _mixture(np.vstack([atoms, far]), target)
+    return atoms, E
+
+
+def _mixture(atoms: Array, target: Array) -> tuple[Array, Array]:
+    """The mixture of rows that is next to a point, and the rows that are in it."""
+    if len(atoms) == 1:
+        return atoms[0], atoms
+    heavy = 1e3  # of the condition that shares sum to one
+    T = np.vstack([atoms.T, np.full((1, len(atoms)), heavy)])
+    shares, _ = nnls(T, np.append(target, heavy))
+    shares /= max(shares.sum(), np.finfo(float).tiny)
+    used = shares > 0.0
+    return shares @ atoms, atoms[used]
 
 
 def extreme(points: Array, direction: Array, count: int) -> Array:
