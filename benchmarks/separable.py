@@ -168,7 +168,7 @@ def hull_speed(options: Any) -> dict[str, Row]:
 
 def main(options: Any) -> None:
     """Run the case."""
-    from partwise.lab.tsvdnmf import COLUMNS, TABLE2
+    from partwise.lab.tsvdnmf import COLUMNS, TABLE2_EXPERIMENT
 
     once = Namespace(**(vars(options) | {"repeat": 1}))
     parts, targets, lines = [], [], []
@@ -184,7 +184,9 @@ def main(options: Any) -> None:
                 targets.append(Target(f"{label}, {name}: share of data sets recovered", right, 1.0))
     show("separable: anchors found", ["data", "method", "within bound", "exact", "seconds", "status"], lines)
     sets, close, lines = options.seeds or SETS[options.size], 0, []
-    for (data, noise, level), paper in zip(COLUMNS, TABLE2["gillis-lp"], strict=True):
+    for (data, noise, level), paper in zip(
+        COLUMNS, TABLE2_EXPERIMENT.published("score")["gillis-lp"].values(), strict=True
+    ):
         rows = column(data, noise, level, sets, once)
         parts.append({"label": f"table, {data}, {noise}, {level}", "rows": rows})
         score = rows["partwise-lp"].facts.get("score", np.nan)

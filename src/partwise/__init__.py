@@ -16,6 +16,7 @@ _HOME = {
     "AnchorTopics": "partwise.estimators",
     "ConservativeNMF": "partwise.estimators",
     "ConvexHull": "partwise.estimators",
+    "Cooccurrence": "partwise.algorithms.cooccurrence",
     "EllipsoidalSPA": "partwise.estimators",
     "Facets": "partwise.estimators",
     "HALS": "partwise.estimators",
@@ -56,6 +57,7 @@ __all__ = [
     "AnchorTopics",
     "ConservativeNMF",
     "ConvexHull",
+    "Cooccurrence",
     "EllipsoidalSPA",
     "Facets",
     "HALS",
@@ -80,6 +82,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from partwise.algorithms.cooccurrence import Cooccurrence
     from partwise.estimators import (
         AND,
         ANLS,

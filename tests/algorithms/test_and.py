@@ -11,17 +11,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from partwise.algorithms.and_ import (
-    BatchState,
-    Falling,
-    Listed,
-    adaptive,
-    batch_stages,
-    gradient_stages,
-    take_steps,
-)
+from partwise.algorithms.and_ import BatchState, batch_stages, gradient_stages, take_steps
 from partwise.algorithms.loop import Progress, run
 from partwise.algorithms.signal import Signal, find_signal
+from partwise.algorithms.thresholds import Falling, Listed, adaptive
 from partwise.datasets import make_topics
 from partwise.metrics import total_correlation_error
 from partwise.sources import MemorySource, RowSource, source_of

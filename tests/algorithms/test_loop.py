@@ -75,7 +75,7 @@ def test_interrupted_before_there_is_anything_to_keep() -> None:
 
 
 def test_time_of_callbacks_and_of_measuring_is_not_counted() -> None:
-    def measures(components: Any) -> dict[str, float]:
+    def measures(progress: Progress) -> dict[str, float]:
         time.sleep(0.02)
         return {"error": 3.0}
 

@@ -126,3 +126,17 @@ def test_nothing_to_pick(method: Any, axis: Any) -> None:
 def test_axis_must_be_known(method: Any) -> None:
     with pytest.raises(InputError, match="axis must be 'samples' or 'features', got 'rows'"):
         pick(method, np.eye(3), 2, "rows")
+
+
+@pytest.mark.parametrize("constants", [{}, {"eta": 0.99, "theta": 5.0}, {"eta": 0.5, "theta": 1.0}], ids=str)
+@AXES
+def test_the_published_constants_decide_how_soon_and_not_what(axis: Any, constants: dict[str, float]) -> None:
+    data = pw.datasets.add_gaussian_noise(separable(axis, 3), 0.5, random_state=3)
+    # literally: SPA, on the rank-k approximation, among the points that touch the smallest ellipsoid
+    U, s, Vt = np.linalg.svd(data.X, full_matrices=False)
+    points = (U if axis == "samples" else Vt.T)[:, :6]
+    touching = enclosing_ellipsoid(points).active
+    expected = touching[spa(source_of(points[touching] * s[:6]), 6).anchors]
+    model = pw.EllipsoidalSPA(6, axis=axis, random_state=0, **constants).fit(data.X)
+    assert model.anchors_.tolist() == expected.tolist()
+    assert (pw.EllipsoidalSPA().eta, pw.EllipsoidalSPA().theta) == (0.99, 5.0)

@@ -14,16 +14,8 @@ import scipy.sparse as sp
 
 import partwise as pw
 from partwise.algorithms.loop import Progress, run
-from partwise.algorithms.purification import (
-    AVERAGED,
-    Batched,
-    Drawn,
-    balanced,
-    polish,
-    purification,
-    suggested_scale,
-    unit_weights,
-)
+from partwise.algorithms.purification import AVERAGED, Batched, Drawn, polish, purification
+from partwise.algorithms.scaling import balanced, chosen_inverse, suggested_scale, unit_weights
 from partwise.exceptions import InputError
 from partwise.linalg import left_inverse
 from partwise.sources import GeneratedSource, MemorySource, source_of
@@ -201,6 +193,27 @@ def test_balanced_weights_have_equal_moments() -> None:
     assert (W.mean(axis=0).max() / W.mean(axis=0).min()) > 8.0
 
 
+@pytest.mark.parametrize("concentration", [1.0, 0.02], ids=["dense", "concentrated"])
+def test_the_inverse_is_chosen_by_what_it_makes_of_the_noise(concentration: float) -> None:
+    clean = pw.datasets.make_binary_mixtures(
+        n_samples=1500, n_features=200, n_components=10, n_active=2, concentration=concentration, random_state=0
+    )
+    H = clean.start(0.1, random_state=0)
+    bounds = pw.metrics.noise_tolerance(clean.components)
+    unbiased = pw.datasets.add_unbiased_noise(clean, 2.0 / 200, random_state=0)  # as large as the signal
+    adversarial = pw.datasets.add_adversarial_noise(clean, bounds.theorem_1)
+
+    def noise(data: Any, inverse: str) -> float:
+        """What is decoded of the noise alone, which nobody knows."""
+        P = np.asarray(left_inverse(H, norm="2" if inverse == "pinv" else "inf"))
+        return float(np.linalg.norm(data.noise @ P))
+
+    assert noise(unbiased, "pinv") < noise(unbiased, "least-inf")
+    assert chosen_inverse(source_of(unbiased.X), H) == "pinv"
+    assert chosen_inverse(source_of(clean.X), H) == "least-inf"
+    assert chosen_inverse(source_of(adversarial.X), H) == "least-inf"
+
+
 # --- fresh samples ------------------------------------------------------------------------------------------
 
 
@@ -252,6 +265,17 @@ def test_stops_when_the_residual_no_longer_falls() -> None:
     result = run(purification(MemorySource(X), START), max_iter=2000, tol=0.0)
     assert result.stop.kind == "stalled"
     assert result.residual < 1e-12
+
+
+def test_endless_is_algorithm_1_to_the_letter() -> None:
+    H = START
+    for _ in range(80):  # far beyond where it settles
+        H = by_all_pairs(X[:12], H, 0.2, 0.4, 3.0, "inf", relu=True)
+    found = after(X[:12], 80, threshold=0.2, step=0.4, scale=3.0, endless=True)
+    np.testing.assert_allclose(found.components, H, rtol=0, atol=1e-13)
+    source = GeneratedSource(draw, 50, random_state=0)
+    fresh = after(source, 60, fresh=Drawn(source, np.random.default_rng(1)), endless=True)
+    assert fresh.details["step"] == 0.5
 
 
 @pytest.mark.parametrize("data", [np.zeros((6, M)), np.ones((1, M)), np.tile(X[0], (9, 1))], ids=["0", "one", "same"])

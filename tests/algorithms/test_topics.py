@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from partwise.algorithms.cooccurrence import Cooccurrence
+from partwise.algorithms.counting import Counting
 from partwise.algorithms.topics import (
-    Cooccurrence,
-    Counting,
     bayes,
     explain_block,
     find_anchors,

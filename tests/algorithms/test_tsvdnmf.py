@@ -23,7 +23,9 @@ from partwise.algorithms.tsvdnmf import (
     dominant_features,
     find_thresholds,
     means_of,
+    programmed_thresholds,
     prune,
+    prune_programmed,
     purest_records,
     tsvd_thresholds,
     usable,
@@ -126,6 +128,39 @@ def test_thresholds(form: Any, seed: int, eps4: float) -> None:
     found = thresholds.apply(source)
     assert found.shape == (len(X), len(thresholds.kept))
     np.testing.assert_allclose(blocks.to_dense(found.take(np.arange(len(X)))), D[zetas > 0].T, rtol=1e-15)
+
+
+@seeds
+@forms
+def test_thresholds_of_the_program(form: Any, seed: int) -> None:
+    X = some_data(seed)
+    thresholds = programmed_thresholds(MemorySource(form(X), block_rows=33), 30, alpha=0.9)
+    for i, column in enumerate(X.T):
+        positive = np.sort(column[column > 0.0])[::-1]
+        expected = 0.0 if not len(positive) else positive[min(30, len(positive)) - 1]
+        assert thresholds.levels[i] == pytest.approx(0.9 * expected, rel=1e-15)
+
+
+@seeds
+@forms
+def test_pruning_of_the_program(form: Any, seed: int) -> None:
+    """Written out: sets of more than 2 slack records, smaller by the gap, contained but for slack records."""
+    X, gap, slack = some_data(seed), 6.0, 5.0
+    source = MemorySource(form(X), block_rows=33)
+    thresholds = programmed_thresholds(source, 12, alpha=0.9)
+    found = prune_programmed(source, thresholds, gap=gap, slack=slack)
+    level = thresholds.levels * (1.0 - 1e-12)
+    W = [set(np.flatnonzero(X[:, i] >= level[i]).tolist()) if level[i] > 0 else set() for i in range(X.shape[1])]
+    order = sorted((i for i in range(X.shape[1]) if W[i]), key=lambda i: len(W[i]))
+    expected = np.full(X.shape[1], -1)
+    for a, i in enumerate(order):
+        if expected[i] >= 0 or len(W[i]) <= 2 * slack:
+            continue
+        for other in order[a + 1 :]:
+            if expected[other] < 0 and len(W[other]) >= len(W[i]) + gap and len(W[i] - W[other]) <= slack:
+                expected[other] = i
+    np.testing.assert_array_equal(found.partner, expected)
+    np.testing.assert_array_equal(found.levels, thresholds.levels)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from partwise.cli.app import app, run
-from partwise.lab import experiments, registry
+from partwise.lab import experiments, read_manifest, registry
+from partwise.lab.contenders import CONTENDERS
 from tests.lab.toys import TOY
 
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dataclasses import replace
-
     known = {"toy": TOY, "toy-2": replace(TOY, name="toy-2", figures=())}
     monkeypatch.setattr(registry, "experiments", lambda: known)
     monkeypatch.setattr("partwise.lab.experiments", lambda: known)
@@ -38,8 +38,9 @@ def test_run_and_show(tmp_path: Path):
     shown = invoke(
         "run", "toy", "--quick", "--seeds", "1", "--methods", "true-components,true-weights", "-o", str(tmp_path)
     )
-    assert "✓ 1 reproduced, ✗ 1 not reproduced, · 1 not measured" in shown
+    assert "literal: ✓ 1 reproduced, ✗ 1 not reproduced; ours: ✓ 2 reproduced, · 1 not measured" in shown
     assert "because it is 2 < 3" in shown
+    assert "changed after a run (2000-01-02): was <= 2, is >= 3; two is not enough" in shown
     assert "smaller than published" in shown
     assert (tmp_path / "toy" / "quick" / "index.html").exists()
     assert not (tmp_path / "index.html").exists()
@@ -51,13 +52,21 @@ def test_run_and_show(tmp_path: Path):
 @pytest.mark.usefixtures("toy")
 def test_run_all_makes_a_summary(tmp_path: Path):
     shown = invoke("run", "all", "--seeds", "1", "-o", str(tmp_path))
-    assert "Summary" in shown
+    assert "Claims reproduced: literal 2 of 4, ours 4 of 6. Summary" in shown
     page = (tmp_path / "index.html").read_text()
     assert 'href="toy-2/quick/index.html"' in page
     assert (tmp_path / "summary.csv").read_text().count("two is three") == 2
     (tmp_path / "index.html").unlink()
     assert "Summary" in invoke("show", str(tmp_path))
     assert (tmp_path / "index.html").read_text() == page
+
+
+@pytest.mark.usefixtures("toy")
+def test_literal_runs_what_is_published_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(CONTENDERS, "true-weights", replace(CONTENDERS["true-weights"], literal=True))
+    shown = invoke("run", "toy", "--literal", "--seeds", "1", "-o", str(tmp_path))
+    assert "literal: ✓ 1 reproduced, ✗ 1 not reproduced; ours: ✓ 1 reproduced, · 2 not measured" in shown
+    assert read_manifest(tmp_path / "toy" / "quick")["methods"] == ["true-weights"]
 
 
 @pytest.mark.usefixtures("toy")
@@ -72,6 +81,7 @@ def test_sizes_do_not_mix(tmp_path: Path):
     [
         (["run", "nothing"], 2, "no experiment 'nothing'; there are: and-figure1"),
         (["run", "and-sparsity", "-m", "nothing"], 2, "no method nothing; there are: facets,"),
+        (["run", "cold-start-grid", "--literal"], 2, "no method of cold-start-grid is literally published"),
         (["show", "."], 2, "holds no results of the lab"),
     ],
 )

@@ -64,9 +64,10 @@ OPTIONS = ("data.txt", "-f", 4, "-b", 150, "--seed", 5)
         (["-w", "0.5"], np.float64, {"w": Decay(0.5)}),
         (["-w", "2:100:0.5", "--relaxation", "1:50"], np.float64, {"w": Decay(2, 100, 0.5), "share": Decay(1, 50)}),
         (["--cg-steps", "3", "--signed"], np.float64, {"steps": 3, "nonnegative": False}),
+        (["--printed-order"], np.float64, {"printed": True}),
         (["--single"], np.float32, {}),
     ],
-    ids=["w", "schedules", "variant", "single"],
+    ids=["w", "schedules", "variant", "printed", "single"],
 )
 def test_log_and_model(options: list[str], dtype: type, rule: dict) -> None:
     nmf(*OPTIONS, "-n", 750, "-o", "sub/run.1", *options)

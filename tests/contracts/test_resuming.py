@@ -52,12 +52,21 @@ METHODS: dict[str, Setting] = {
     "and-outside": (pw.AND, {"max_iter": 8, "init": "random"}, EXACT),
     "and-floor": (pw.AND, {"floor": 2.0}, NOISY),
     "and-adaptive": (pw.AND, {"thresholds": "adaptive", "steps": "exact", "max_iter": 12}, NOISY),
+    "and-theorem": (pw.AND, {"thresholds": "theorem", "max_iter": 8}, NOISY),
+    "and-eta": (pw.AND, {"batch_size": 10, "steps": 7, "eta": 0.01, "max_iter": 6}, NOISY),
     "and-sequence": (pw.AND, {"thresholds": [0.1, 0.05, 0.02, 0.01]}, NOISY),
     "and-batches": (pw.AND, {"batch_size": 30, "steps": 7, "max_iter": 8}, NOISY),
     "purification": (pw.Purification, PURIFICATION | {"tol": 1e-2, "max_iter": 12}, BINARY.X),
     "purification-balanced": (pw.Purification, PURIFICATION | {"balance": True, "tol": 1e-2, "max_iter": 12}, BINARY.X),
     "purification-batches": (pw.Purification, PURIFICATION | {"batch_size": 40, "tol": 3e-2, "max_iter": 62}, BINARY.X),
     "purification-published": (pw.Purification, PURIFICATION | {"finish": None, "max_iter": 8}, BINARY.X),
+    "and-monitored": (pw.AND, {"max_iter": 8, "floor": 2.0, "monitor": True}, NOISY),
+    "and-batches-monitored": (pw.AND, {"batch_size": 30, "steps": 7, "max_iter": 6, "monitor": True}, NOISY),
+    "purification-monitored": (
+        pw.Purification,
+        PURIFICATION | {"tol": 1e-2, "max_iter": 12, "monitor": True},
+        BINARY.X,
+    ),
     "tsvdnmf": (pw.TSVDNMF, {"refine": True, "max_iter": 9, "tol": 1e-4}, np.abs(NOISY)),
     "conservative": (pw.ConservativeNMF, {"batch_size": 50, "max_passes": 3}, np.abs(NOISY)),
     "conservative-shuffled": (pw.ConservativeNMF, {"batch_size": 50, "max_passes": 3, "shuffle": True}, np.abs(NOISY)),
@@ -108,9 +117,11 @@ def same(found: Any, whole: Any) -> None:
     assert list(found.history_) == list(whole.history_)
     for column in set(whole.history_) - {"time"}:
         np.testing.assert_array_equal(found.history_[column], whole.history_[column], err_msg=column)
-    skipped = {"history_", "stop_", "preparation_", "dominant_features_", "pure_records_"}
+    skipped = {"history_", "stop_", "preparation_", "dominant_features_", "pure_records_", "halves_"}
     for name in {name for name in vars(whole) if name.endswith("_")} - skipped:
         np.testing.assert_array_equal(np.asarray(getattr(found, name)), np.asarray(getattr(whole, name)), err_msg=name)
+    for name, value in vars(whole.halves_).items() if hasattr(whole, "halves_") else ():
+        np.testing.assert_array_equal(getattr(found.halves_, name), value, err_msg=name)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -595,6 +595,50 @@ def test_derived_rows_of_memory_are_made_once_and_of_disk_in_every_pass(tmp_path
         made.clear()
 
 
+# --- choose -------------------------------------------------------------------------------------------------
+
+CHOSEN = np.random.default_rng(11).random(ROWS) < 0.5
+CHOSEN[10:15] = False  # a block without any
+
+
+def test_choose_is_a_source_of_these_rows(case: Case, reference: MemorySource) -> None:
+    rows, same, X = case.source.choose(CHOSEN), reference.choose(CHOSEN), DATA[CHOSEN]
+    assert isinstance(rows, RowSource)
+    assert (rows.shape, rows.dtype) == (X.shape, np.float64)
+    assert list(rows.bounds) == list(same.bounds)
+    assert all(b > a for a, b in rows.bounds)
+    np.testing.assert_array_equal(blocks.to_dense(rows.take(np.arange(len(X)))), X)
+    assert sp.issparse(rows.take([0])) == case.sparse
+    np.testing.assert_array_equal(rows.reduce(gram), same.reduce(gram))
+    np.testing.assert_allclose(rows.reduce(gram), X.T @ X, rtol=1e-12)
+    W = rows.map_rows(partial(project, M=M), width=3, out=rows.scratch(3))
+    np.testing.assert_allclose(np.asarray(rows.project(M).take(np.arange(len(X)))), X @ M, rtol=1e-12)
+    np.testing.assert_allclose(rows.reduce(sum_of, W), (X @ M).sum(), rtol=1e-12)
+    np.testing.assert_array_equal(np.concatenate([blocks.to_dense(batch) for batch in rows.batches(8)]), X)
+    both = [blocks.to_dense(part.choose(np.arange(len(X)) % 2 == 0).take([1]))[0] for part in (rows, same)]
+    np.testing.assert_array_equal(both, [X[2], X[2]])
+
+
+def test_choose_of_derived_rows_has_room_for_its_own(case: Case) -> None:
+    """What lies between the data and the choice keeps rows on disk there, as many as are chosen."""
+    rows = case.source.derive(times_three).choose(CHOSEN)
+    room = rows.scratch(2)
+    assert room is None or room.shape == (CHOSEN.sum(), 2)
+    assert (room is None) == (case.source.scratch(2) is None)
+    np.testing.assert_allclose(np.asarray(rows.project(M).take([0, 3])), 3.0 * (DATA[CHOSEN] @ M)[[0, 3]], rtol=1e-12)
+
+
+def test_choose_keeps_names_and_refuses_what_is_no_choice(case: Case) -> None:
+    named = case.source.named(feature_names=[*"abcdefg"], sample_names=[f"s{i}" for i in range(ROWS)])
+    rows = named.choose(CHOSEN)
+    assert rows.feature_names == [*"abcdefg"]
+    assert rows.sample_names == [f"s{i}" for i in np.flatnonzero(CHOSEN)]
+    assert case.source.choose(np.zeros(ROWS, bool)).shape == (0, FEATURES)
+    for wrong in (CHOSEN[1:], CHOSEN.astype(int)):
+        with pytest.raises(InputError, match="chosen must be a vector of 57 booleans"):
+            case.source.choose(wrong)
+
+
 def weighted(block: Any, weights: np.ndarray, shares: np.ndarray) -> Any:
     return blocks.scale_rows(block, weights * shares.sum(axis=1))
 

@@ -9,11 +9,13 @@ from partwise.datasets import (
     make_binary_mixtures,
     make_digit_mixtures,
     make_dominant,
+    make_independent_mixtures,
     make_laurberg,
     make_separable,
     make_topics,
 )
 from partwise.exceptions import InputError
+from partwise.metrics import initialization
 
 MAKERS = {
     "topics": lambda seed: make_topics(n_samples=30, n_features=50, n_components=5, random_state=seed),
@@ -22,6 +24,7 @@ MAKERS = {
     "dominant": lambda seed: make_dominant(random_state=seed),
     "binary": lambda seed: make_binary_mixtures(n_samples=50, random_state=seed),
     "signed": lambda seed: make_binary_mixtures(n_samples=50, signed=True, random_state=seed),
+    "independent": lambda seed: make_independent_mixtures(n_samples=50, random_state=seed),
     "digits": lambda seed: make_digit_mixtures(n_samples=50, random_state=seed),
 }
 
@@ -71,3 +74,50 @@ def test_mixtures_are_frozen_and_short_to_print():
     with pytest.raises(dataclasses.FrozenInstanceError):
         mixture.X = None
     assert repr(mixture) == "Mixture(n_samples=6, n_features=6, n_components=3, noiseless)"
+
+
+@pytest.mark.parametrize("signs", ["mixed", "positive", "negative"])
+@pytest.mark.parametrize("level", [0.0, 0.1])
+def test_start_has_the_norms_asked_for(signs, level):
+    mixture = make_binary_mixtures(n_samples=5, n_features=60, n_components=20, random_state=0)
+    sigma = np.linspace(0.9, 1.1, 20)
+    for norm in ("inf", "1"):
+        start = mixture.start(level, sigma=sigma, signs=signs, outside=0.03, norm=norm, random_state=1)
+        found = initialization(start, mixture.components, rescale=False, match=False)
+        np.testing.assert_allclose(found.sigma, sigma, rtol=1e-10)
+        np.testing.assert_allclose([found.E_s, found.E_1], level, atol=1e-11)
+        assert {"inf": found.N_inf, "1": found.N_1}[norm] == pytest.approx(0.03, rel=1e-10)
+        assert signs == "mixed" or (found.E * (1 if signs == "positive" else -1)).min() > -1e-11
+        assert found.satisfies_purification  # l = 0.1, and Sigma >= 0.9
+    plain = mixture.start(level, random_state=1)
+    assert initialization(plain, mixture.components).N_1 < 1e-12
+    np.testing.assert_array_equal(plain, mixture.start(level, random_state=1))
+
+
+def test_warm_start_is_no_start_of_the_theorems():
+    mixture = make_binary_mixtures(n_samples=5, random_state=0)
+    assert initialization(mixture.warm_start(0.1, random_state=0), mixture.components).E_s > 1.0
+    assert initialization(mixture.start(0.1, random_state=0), mixture.components).satisfies_purification
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"level": -1}, "level"),
+        ({"signs": "odd"}, "signs"),
+        ({"norm": "2"}, "norm"),
+        ({"sigma": [1.0]}, "sigma"),
+        ({"outside": -1}, "outside"),
+    ],
+)
+def test_bad_starts(given, word):
+    with pytest.raises(InputError, match=word):
+        make_laurberg(0.3).start(**given)
+
+
+def test_starts_that_cannot_be():
+    with pytest.raises(InputError, match="single"):
+        make_binary_mixtures(n_samples=3, n_features=3, n_components=1, n_active=1, random_state=0).start()
+    square = make_binary_mixtures(n_samples=3, n_features=3, n_components=3, random_state=0)
+    with pytest.raises(InputError, match="outside"):
+        square.start(outside=0.1)

@@ -5,6 +5,8 @@ import pytest
 
 from partwise.datasets import (
     add_adversarial_noise,
+    add_correlated_noise,
+    add_corruption,
     add_gaussian_noise,
     add_multinomial_noise,
     add_unbiased_noise,
@@ -24,6 +26,8 @@ ADDERS = {
     "constant": lambda m, seed: add_adversarial_noise(m, 0.01, pattern="constant"),
     "sign": lambda m, seed: add_unbiased_noise(m, 0.01, random_state=seed),
     "uniform": lambda m, seed: add_unbiased_noise(m, 0.01, kind="uniform", random_state=seed),
+    "correlated": lambda m, seed: add_correlated_noise(m, 0.01, random_state=seed),
+    "corrupted": lambda m, seed: add_corruption(m, 0.1, random_state=seed),
     "signal": lambda m, seed: add_unbiased_noise(m, 0.01, kind="signal", random_state=seed),
 }
 
@@ -147,3 +151,47 @@ def test_multinomial_noise_needs_distributions():
     empty = make_binary_mixtures(n_samples=500, random_state=0)
     with pytest.raises(InputError, match="weights"):
         add_multinomial_noise(empty)
+
+
+def test_correlated_noise_has_the_covariance_it_says() -> None:
+    mixture = make_dominant(n_samples=40_000, n_features=8, n_components=2, n_dominant=1, random_state=0)
+    noisy = add_correlated_noise(mixture, 0.3, random_state=1)
+    np.testing.assert_allclose(noisy.X, noisy.signal + noisy.noise)
+    C = noisy.noise.T @ noisy.noise / 40_000
+    values, vectors = np.linalg.eigh(C)
+    # the strongest direction is a vector of signs and has the level; the others have the mean of u^2, a third, of it
+    assert values[-1] == pytest.approx(0.09, rel=0.03)
+    np.testing.assert_allclose(np.abs(vectors[:, -1]), 1 / np.sqrt(8), rtol=0.05)
+    np.testing.assert_allclose(values[:-1], 0.03, rtol=0.08)
+    plain = add_correlated_noise(mixture, 0.3, spread=0.0, random_state=1)
+    np.testing.assert_allclose(plain.noise.T @ plain.noise / 40_000, 0.09 * np.eye(8), atol=0.003)
+
+
+@pytest.mark.parametrize("pattern", ["spike", "occlude"])
+def test_corruption_is_of_few_records_and_of_its_size(pattern: str) -> None:
+    mixture = make_dominant(n_samples=100, random_state=0)
+    noisy = add_corruption(mixture, 0.07, size=0.4, pattern=pattern, random_state=0)
+    norms = np.abs(noisy.noise).sum(axis=1)
+    assert (norms > 0).sum() == 7
+    np.testing.assert_allclose(norms[norms > 0], 0.4)
+    hit = np.flatnonzero(norms)
+    if pattern == "spike":
+        assert len(set(np.nonzero(noisy.noise)[1].tolist())) == 1
+    else:
+        assert (noisy.X >= 0.0).all()
+        x, y = mixture.X[hit[0]], noisy.X[hit[0]]
+        gone = (y == 0.0) & (x > 0.0)
+        assert x[gone].min() >= x[~gone].max() - 0.4  # the largest first; one is cut in part
+
+
+def test_whole_records_can_be_hidden() -> None:
+    mixture = make_dominant(n_samples=20, random_state=0)
+    assert not add_corruption(mixture, 1.0, size=2.0, pattern="occlude").X.any()
+
+
+def test_what_correlated_noise_and_corruption_refuse() -> None:
+    mixture = make_dominant(random_state=0)
+    with pytest.raises(InputError, match="spread"):
+        add_correlated_noise(mixture, 1.0, spread=1.5)
+    with pytest.raises(InputError, match="share"):
+        add_corruption(mixture, 1.5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import NMF
 
-from partwise.datasets import make_dominant, make_laurberg, make_separable
+from partwise.datasets import make_dominant, make_laurberg, make_separable, make_strictly_dominant
 from partwise.exceptions import InputError
 
 
@@ -113,3 +113,39 @@ def test_laurberg_is_not_unique_above_a_half():
 def test_bad_arguments_are_named(call, word):
     with pytest.raises(InputError, match=word):
         call()
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"n_components": 3, "rho": 0.05, "dominant_weight": 0.5},
+        {"n_components": 4, "n_dominant": 1, "dominant_weight": 1.0, "n_shared": 0, "alpha": 0.7, "pure": 0.3},
+    ],
+    ids=str,
+)
+def test_strictly_dominant_data_is_dominant(how: dict) -> None:
+    """D1 to D3, entry by entry."""
+    data = make_strictly_dominant(n_samples=203, random_state=0, **how)
+    k, p0 = how.get("n_components", 2), how.get("dominant_weight", 0.9)
+    alpha, rho, pure = how.get("alpha", 0.9), how.get("rho", 0.0), how.get("pure", 0.8)
+    H, W = data.components, data.weights
+    np.testing.assert_allclose([H.sum(axis=1).min(), H.sum(axis=1).max()], 1.0)
+    np.testing.assert_allclose(W.sum(axis=1), 1.0)
+    for l in range(k):
+        S, others = data.dominant_features[l], np.delete(np.arange(k), l)
+        assert H[l, S].sum() == pytest.approx(p0)
+        assert (H[others][:, S] <= rho * H[l, S] + 1e-15).all()
+        T = data.labels == l
+        assert (W[T, l] >= alpha).all()
+        assert (W[T][:, others] <= 1.0 - alpha + 1e-12).all()
+        assert T.sum() >= 203 // k
+        assert pure * T.sum() <= (W[T, l] == 1.0).sum() < pure * T.sum() + 1
+
+
+@pytest.mark.parametrize(
+    "how", [{"dominant_weight": 0.9, "rho": 0.2}, {"n_shared": 0}, {"alpha": 1.5}, {"dominant_weight": 0.0}], ids=str
+)
+def test_strictly_dominant_data_that_cannot_be(how: dict) -> None:
+    with pytest.raises(InputError):
+        make_strictly_dominant(**how)

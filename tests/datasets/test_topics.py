@@ -82,6 +82,20 @@ def test_ctm_default_is_nearly_one_sparse():
     assert np.isfinite(W).all()
 
 
+def largest_correlation(W: np.ndarray) -> float:
+    C = np.corrcoef(W.T)
+    return float(C[~np.eye(len(C), dtype=bool)].max())
+
+
+def test_largest_correlation_of_two_topics():
+    """The authors' CTM has none; a logistic normal in pairs has what its name promises."""
+    shape = {"n_samples": 5000, "n_features": 40, "n_components": 40, "random_state": 0}
+    # of n samples a correlation of 0 is within 5 / sqrt(n)
+    assert largest_correlation(make_topics("ctm", **shape).weights) < 5 / np.sqrt(5000)
+    assert largest_correlation(make_topics("ctm", covariance=0.99, block_size=2, scale=16.0, **shape).weights) > 0.3
+    assert largest_correlation(make_topics("ctm", covariance=0.99, block_size=2, scale=8.0, **shape).weights) > 0.6
+
+
 def test_block_covariance_is_the_covariance_of_the_logits():
     topics = make_topics(
         "ctm",

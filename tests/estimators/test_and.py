@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import partwise as pw
-from partwise.algorithms.and_ import BatchState, Falling
+from partwise.algorithms.and_ import BatchState
+from partwise.algorithms.thresholds import Falling
 from partwise.datasets import Mixture
 from partwise.exceptions import DegenerateDataWarning, InputError
 
@@ -338,3 +340,105 @@ def test_refused_parameters(case: str) -> None:
 def test_a_stream_needs_numbers(options: Any) -> None:
     with pytest.raises(InputError, match="needs all the data at once; with batches give a number"):
         pw.AND(K, **options).partial_fit(topics().X)
+
+
+# --- Algorithm 1 line by line, and Theorem 4's thresholds ---------------------------------------------------------
+
+
+def algorithm_1(Y: np.ndarray, A: np.ndarray, alphas: list[float], T: int, eta: float) -> np.ndarray:
+    """The paper's lines 1 to 9 in its own orientation: samples are the columns of Y, used one after the other."""
+    samples = iter(Y.T)
+    for alpha in alphas:
+        inverse = np.linalg.pinv(A)
+        for _ in range(T + 1):
+            y = next(samples)
+            z = inverse @ y
+            z = np.where(z >= alpha, z, 0.0)
+            A = A + eta * np.outer(y - A @ z, z)
+    return A
+
+
+@seeds
+@pytest.mark.parametrize("eta", [0.3, 0.01])
+def test_algorithm_1_line_by_line(seed: int, eta: float) -> None:
+    data = topics("ctm", seed)
+    start, alphas, T = data.warm_start(0.05, random_state=seed), [0.2, 0.1, 0.05], 49
+    expected = algorithm_1(data.X[:150].T, start.T, alphas, T, eta).T
+    model = pw.AND(K, init=start, thresholds=alphas, steps=T + 1, eta=eta)
+    for x in data.X[:150]:
+        model.partial_fit(x[None])
+    np.testing.assert_allclose(model.components_, expected, rtol=1e-9, atol=1e-13)
+    assert np.abs(expected - start).max() > 1e-4
+    with pytest.raises(InputError, match="the sequence has ended"):
+        model.partial_fit(data.X[:1])
+
+
+def test_constant_step_on_all_data() -> None:
+    """The mean over the data in place of a sample: 5 steps a stage."""
+    data = topics("dir")
+    H = start = data.warm_start(0.05, random_state=0)
+    for alpha in (0.1, 0.05):
+        W = data.X @ np.linalg.pinv(H)
+        W[alpha > W] = 0.0
+        for _ in range(5):
+            H = H + 0.7 * W.T @ (data.X - W @ H) / len(W)
+    model = pw.AND(K, init=start, thresholds=[0.1, 0.05], steps=5, eta=0.7, tol=0.0).fit(data.X)
+    np.testing.assert_allclose(model.components_, H, rtol=1e-9, atol=1e-12)
+
+
+def test_one_sample_batches_take_the_constant_step_too() -> None:
+    data = topics("dir")
+    model = pw.AND(K, init=data.warm_start(0.05, random_state=0), eta=0.5, batch_size=1, steps=500, max_iter=60, tol=0)
+    start = pw.metrics.total_correlation_error(model.init, data.components)
+    assert error(model.fit(data.X), data) < 1e-2 * start
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 1}], ids=["all", "batches"])
+def test_a_constant_step_that_is_too_large_diverges(options: Any) -> None:
+    data = topics("dir")
+    model = pw.AND(K, init=data.warm_start(0.05, random_state=0), eta=1e9, tol=0.0, random_state=0, **options)
+    with pytest.warns(ConvergenceWarning, match="smaller eta"):
+        model.fit(data.X)
+    assert (model.stop_.kind, model.stop_.cause) == ("diverged", "eta")
+    assert np.isfinite(model.components_).all()
+    with pytest.raises(InputError, match="smaller one"):
+        pw.AND(K, init=data.warm_start(0.05, random_state=0), eta=1e120).partial_fit(data.X)
+
+
+@pytest.mark.parametrize("q", [1.0, 3.0])
+def test_thresholds_by_theorem_4(q: float) -> None:
+    data = pw.datasets.make_correlated_mixtures(n_samples=2000, n_features=40, n_components=K, q=q, random_state=0)
+    known = {"r": 2.0, "lam": 1.0, "q": q, "truth": data.components}
+    given = {"init": data.warm_start(0.05, random_state=0), "max_iter": 100, "tol": 0.0}
+    model = fitted(data, thresholds="theorem", known=known, **given)
+    rule = [pw.metrics.decoding_threshold(E, r=2.0, lam=1.0, q=q) for E in model.history_["E_2"][:-1]]
+    np.testing.assert_allclose(last_thresholds(model), rule, rtol=1e-6)
+    assert error(model, data) < 1e-6 * error(fitted(data, thresholds=[2.0], **given), data)
+    estimated = fitted(data, thresholds="theorem", known={"q": q}, **given)
+    assert error(estimated, data) < 1e-6
+    # the first threshold by estimates is within a factor of two of that by the truth
+    assert 0.5 < last_thresholds(estimated)[0] / rule[0] < 2.0
+    assert error(fitted(data, thresholds="theorem", **given), data) < 1e-6
+
+
+def test_theorem_4_for_binary_weights_is_theorem_1() -> None:
+    data = pw.datasets.make_correlated_mixtures(
+        n_samples=2000, n_features=40, n_components=K, ratio=0.79, group_size=2, random_state=0
+    )
+    model = fitted(data, thresholds="theorem", known={"q": np.inf}, init=data.warm_start(0.05, random_state=0))
+    assert set(last_thresholds(model)) == {0.25}
+    assert error(model, data) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"known": {"s": 1.0}}, "known has 's'"),
+        ({"known": {"q": -1.0, "r": 1.0, "lam": 1.0}}, "q=-1.0"),
+        ({"batch_size": 5}, "thresholds='theorem' needs all the data at once"),
+        ({"eta": 0.0}, "'eta' parameter"),
+    ],
+)
+def test_refused_with_theorem_4(params: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pw.AND(K, thresholds="theorem", **params).fit(topics().X)

@@ -222,3 +222,90 @@ def test_one_delayed_block_and_a_dask_table() -> None:
 def test_tiny_samples_can_be_transformed() -> None:
     model = pw.HALS(3, max_iter=5, tol=0.0).fit(X.astype(np.float32))
     assert np.isfinite(model.transform(np.full((1, X.shape[1]), 1e-25, np.float32))).all()
+
+
+# --- a given pair ---------------------------------------------------------------------------------------------
+
+
+def given(n: int = 57, m: int = 9, k: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    X = rng.random((n, m)) * (rng.random((n, m)) < 0.7)
+    V, Y = rng.random((n, k)), rng.random((k, m))
+    V[4, 1] = Y[2, 3] = 0.0  # a zero is a fixed point of the updates
+    return X, V, Y
+
+
+def literal_updates(X: np.ndarray, V: np.ndarray, Y: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """The lecture's slide: each factor times d f- / d f+, first V, then Y."""
+    for _ in range(steps):
+        V = V * (2 * X @ Y.T) / (2 * V @ Y @ Y.T)
+        Y = Y * (2 * V.T @ X) / (2 * V.T @ V @ Y)
+    return V, Y
+
+
+def as_npy(X: np.ndarray, folder: Path) -> Any:
+    np.save(folder / "x.npy", X)
+    return pw.open_source(folder / "x.npy", block_rows=10)
+
+
+def as_dask(X: np.ndarray, folder: Path) -> Any:
+    import dask.array as da
+
+    return da.from_array(X, chunks=(13, X.shape[1]))
+
+
+FORMS = {
+    "dense": lambda X, _: X,
+    "fortran": lambda X, _: np.asfortranarray(X),
+    "csr": lambda X, _: sp.csr_array(X),
+    "blocks": lambda X, _: pw.open_source(X, block_rows=7),
+    "frame": lambda X, _: pl.DataFrame(X),
+    "npy": as_npy,
+    "dask": as_dask,
+    "sparse dask": lambda X, folder: as_dask(X, folder).map_blocks(sp.csr_array),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_mu_from_a_given_pair_is_the_slide(form: Any, tmp_path: Path) -> None:
+    X, V0, Y0 = given()
+    V, Y = literal_updates(X, V0, Y0, 6)
+    model = pw.MU(init=Y0, init_weights=V0, max_iter=6, tol=0.0).fit(form(X, tmp_path))
+    np.testing.assert_allclose(np.asarray(model.weights_), V, rtol=1e-13, atol=0)
+    np.testing.assert_allclose(model.components_, Y, rtol=1e-13, atol=0)
+    assert model.weights_[4, 1] == model.components_[2, 3] == 0.0
+    start = 0.5 * ((X - V0 @ Y0) ** 2).sum()
+    assert model.history_["objective"][0] == pytest.approx(start, rel=1e-13)
+    assert (V0[4, 1], Y0[2, 3]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("beta", [1.0, 1.5])
+def test_other_divergences_from_a_given_pair(beta: float) -> None:
+    X, V, Y = given()
+    model = pw.MU(init=Y, init_weights=V, beta_loss=beta, max_iter=3, tol=0.0).fit(X)
+    for _ in range(3):
+        V = V * ((X * (V @ Y) ** (beta - 2)) @ Y.T) / ((V @ Y) ** (beta - 1) @ Y.T)
+        Y = Y * (V.T @ (X * (V @ Y) ** (beta - 2))) / (V.T @ (V @ Y) ** (beta - 1))
+    np.testing.assert_allclose(model.weights_, V, rtol=1e-12)
+    np.testing.assert_allclose(model.components_, Y, rtol=1e-12)
+
+
+def test_a_given_pair_that_cannot_be_one() -> None:
+    X, V, Y = given()
+    bad = V.copy()
+    bad[3, 2] = -1.0
+    for weights, init, told in [
+        (V, "random", "init_weights is one half of a start"),
+        (V[:-1], Y, "init_weights has 56 rows but the data has 57 samples"),
+        (V[:, :-1], Y, "init_weights has 3 features"),
+        (bad, Y, "init_weights has 1 negative value.*row 3, column 2"),
+    ]:
+        with pytest.raises(InputError, match=told):
+            pw.MU(4, init=init, init_weights=weights).fit(X)
+
+
+def test_weights_of_the_last_update_are_of_the_last_fit() -> None:
+    X, V, Y = given()
+    model = pw.MU(init=Y, init_weights=V, tol=0.1).fit(X)
+    assert model.weights_.shape == V.shape
+    assert not hasattr(model.set_params(init_weights=None).fit(X), "weights_")

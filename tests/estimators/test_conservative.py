@@ -37,6 +37,38 @@ def test_recovers_and_tells() -> None:
     assert (model.converged_, model.stop_reason_) == (False, "30 passes done")
 
 
+def test_step_9_as_printed_by_name() -> None:
+    """The ten lines of the summary in their printed order, from the encoder that the seed draws."""
+    E, D, w = np.random.default_rng(0).uniform(-1, 1, (8, X.shape[1])), np.zeros((X.shape[1], 8)), 0.3
+    for x in X[:40] / np.linalg.norm(X[:40], axis=1, keepdims=True):
+        y0 = E @ x
+        y1 = np.maximum(0.0, y0)
+        E = E + np.outer(y1 - y0, x)
+        delta = x - D @ y1
+        eta = delta / (np.sum((D.T @ delta) ** 2) / (delta @ delta) + w * (y1 @ y1))
+        D = D + w * np.outer(eta, y1)
+        xi = D.T @ eta
+        E = E + np.outer(xi, x)
+        D = np.maximum(0.0, D)
+    model = make(cg_steps=1, printed_order=True, max_passes=1).fit(X[:40])
+    np.testing.assert_allclose(model.components_, D.T, rtol=0, atol=1e-9 * np.abs(D).max())
+    np.testing.assert_allclose(model.detectors_, E, rtol=0, atol=1e-9 * np.abs(E).max())
+    other = make(cg_steps=1, max_passes=1).fit(X[:40])
+    assert np.abs(other.detectors_ - E).max() > 0.01
+
+
+def test_encoder_becomes_an_inverse_and_stays_random_outside_the_data() -> None:
+    """The document: E is some pseudo-inverse of D, and random where the data has no component."""
+    model = make(max_passes=60).fit(X)
+    E, D = model.detectors_, model.components_.T
+    assert np.linalg.norm(E @ D - np.eye(8)) < 0.1 * np.sqrt(8)
+    start = np.random.default_rng(0).uniform(-1, 1, E.shape)
+    outside = np.eye(X.shape[1]) - np.linalg.pinv(X) @ X
+    # every update is a multiple of a sample: some 36,000 of them, each rounded
+    np.testing.assert_allclose(E @ outside, start @ outside, atol=1e-10)
+    assert np.linalg.norm(E - np.linalg.pinv(D)) > 1.0  # none of the nice ones
+
+
 def test_tolerance_stops() -> None:
     model = make(max_passes=1000, batch_size=600, tol=0.05).fit(X)
     assert model.converged_

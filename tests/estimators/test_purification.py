@@ -314,3 +314,67 @@ def test_shares_of_a_whole_are_told() -> None:
     with pytest.warns(DegenerateDataWarning, match="come to depend on each other .* use Facets"):
         model = pw.Purification(6).fit(data.X)
     assert model.converged_ is False
+
+
+# --- the published algorithm itself, and its proof ------------------------------------------------------------
+
+
+@variants
+def test_without_rescaling_it_is_algorithm_1(inverse: str) -> None:
+    """The paper's lines 2 to 4 on a fixed sample, with its A(0), alpha, eta and r."""
+    data, alpha, eta, r = small(), 0.25, 0.3, 2.2
+    A0 = data.start(0.1, sigma=np.linspace(0.9, 1.1, 6), outside=0.002, random_state=0)
+    literal: dict[str, Any] = {"rescale": False, "finish": None, "tol": 0.0, "max_iter": 70}
+    model = fitted(data, init=A0, threshold=alpha, step=eta, scale=r, inverse=inverse, **literal)
+    A = A0.T
+    for _ in range(70):
+        dagger = left_inverse(A.T, norm="2" if inverse == "pinv" else "inf").T
+        x = np.maximum(dagger @ data.X.T - alpha, 0.0)
+        pairs = 2.0 * (data.X.T - data.X.T.mean(axis=1, keepdims=True)) @ x.T / len(data.X)
+        A = (1.0 - eta) * A + r * eta * pairs
+    np.testing.assert_allclose(model.components_, A.T, rtol=0, atol=1e-13)
+    assert (model.n_iter_, model.stop_.kind) == (70, "max_iter")
+    assert model.inverse_ == inverse
+    options = {"init": A0, "threshold": alpha, "step": eta, "scale": r, "inverse": inverse}
+    once = [fitted(data, **(literal | {"max_iter": 1, "rescale": rescale}), **options) for rescale in (False, True)]
+    assert np.abs(once[0].components_ - once[1].components_).max() > 1e-4  # in the end both are the same
+
+
+def test_history_follows_the_proof() -> None:
+    data, alpha = small(), 0.3
+    start = data.start(0.1, random_state=0)
+    options = {"init": start, "rescale": False, "finish": None, "tol": 0.0, "scale": 3.2, "step": 0.1}
+    model = fitted(data, max_iter=12, **options)
+    again = fitted(data, max_iter=11, **options)
+    history, truth = model.history_, data.components
+    x = np.maximum(data.X @ left_inverse(again.components_) - alpha, 0.0)
+    before, after = (
+        pw.metrics.initialization(H, truth, rescale=False, match=False) for H in (again.components_, model.components_)
+    )
+    update, step = pw.metrics.update_parts(data.X, x, truth), pw.metrics.induction(before, after, step=0.1)
+    lemmas = pw.metrics.lemma_constants(before, update, threshold=alpha, noise=1.0)
+    expected = {"potential": step.potential, "h": step.h, "lemma_4": lemmas.diagonal, "E_update": update.E_1}
+    expected |= {"N_1": before.N_1, "sigma_update": update.sigma.min()}
+    assert {name: history[name][11] for name in expected} == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    finished = fitted(data, init=start).history_
+    assert np.isnan(finished["potential"][-1])
+    assert np.isfinite(finished["potential"][0])
+
+
+def test_the_inverse_follows_the_noise() -> None:
+    clean = make_binary_mixtures(n_samples=1500, n_features=400, n_components=6, n_active=1.5, random_state=0)
+    noisy = add_unbiased_noise(clean, 5.0 * 1.5 / 400, random_state=0)  # five times the signal in l1
+    start = clean.start(0.1, random_state=0)
+    models = {name: fitted(noisy, init=start, inverse=name) for name in ("auto", "least-inf")}
+    assert models["auto"].inverse_ == "pinv"
+    E = {name: pw.metrics.initialization(model.components_, clean.components).E_1 for name, model in models.items()}
+    assert E["auto"] < 0.5 * E["least-inf"]
+    assert fitted(clean).inverse_ == "least-inf"
+
+
+def test_on_a_fixed_sample_ours_does_not_end_worse_than_the_start() -> None:
+    data = mixtures()
+    start = data.start(0.1, random_state=0)
+    began = pw.metrics.match_components(start, data.components).errors.max()
+    assert error(fitted(data, init=start, finish=None), data) > began  # the published algorithm does
+    assert error(fitted(data, init=start), data) < 1e-9

@@ -133,6 +133,57 @@ def test_parameters_are_used() -> None:
     np.testing.assert_allclose(strict.components_, means, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:cluster:partwise.exceptions.DegenerateDataWarning")
+def test_constants_of_the_program() -> None:
+    """500 records, 5 components: thresholds of the 20th, g of the 16th largest entry, means of 55 records."""
+    X, model = noisy().X, fitted(eps0=None, literal="program")
+    assert model.n_pure_ == 55
+    top = -np.sort(-X, axis=0)[19]
+    np.testing.assert_allclose(model.thresholds_[top > 0], 0.9 * top[top > 0], rtol=1e-15)
+    g = np.array([np.sort(X[model.labels_ == l], axis=0)[-16] for l in range(5)])
+    for l, rows in enumerate(model.pure_records_):
+        expected = [i for i in range(50) if g[l, i] > max(0.0, 1.05 * np.delete(g[:, i], l).max())]
+        assert model.dominant_features_[l].tolist() == expected
+        assert len(rows) in (0, 55)
+        if len(rows):
+            np.testing.assert_allclose(model.components_[l], X[rows].mean(axis=0), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:cluster:partwise.exceptions.DegenerateDataWarning")
+@pytest.mark.parametrize(("gamma", "eps4"), [(None, 0.01), (0.05, 0.0), (0.08, 0.005), (0.01, 0.02)])
+def test_dominant_features_reach_gamma(gamma: float | None, eps4: float) -> None:
+    """Step 4 (b), word for word: g(i, l) > max(gamma - 2 eps4, nu g(i, l'))."""
+    X, model = noisy().X, fitted(gamma=gamma, eps4=eps4)
+    rank = int(0.2 * len(X) / 2)
+    g = np.array([np.sort(X[model.labels_ == l], axis=0)[-min(rank, (model.labels_ == l).sum())] for l in range(5)])
+    least = (2 * eps4 if gamma is None else gamma) - 2 * eps4
+    for l in range(5):
+        expected = [i for i in range(50) if g[l, i] > max(least, 1.15 * np.delete(g[:, i], l).max())]
+        assert model.dominant_features_[l].tolist() == expected
+
+
+def test_constants_of_a_model() -> None:
+    constants = pw.metrics.DominantConstants(
+        n_components=5, rho=0.1, gamma=0.05, p0=0.3, alpha=0.8, beta=0.15, w0=0.1, eps0=0.1, eps4=0.001, eps=0.004
+    )
+    model = pw.TSVDNMF.of(constants, random_state=7)
+    assert model.nu == pytest.approx((1 - 0.8 * 0.004) / (0.15 + 0.1 + 2 * 0.8 * 0.004))
+    expected = {"eps0": 0.1, "alpha": 0.8, "eps4": 0.001, "gamma": 0.05, "literal": True, "random_state": 7}
+    assert {name: model.get_params()[name] for name in expected} == expected
+    assert model.n_components == 5
+
+
+def test_weights_of_least_absolute_deviations() -> None:
+    X, model, plain = noisy().X, fitted(norm="l1"), fitted()
+    np.testing.assert_array_equal(model.components_, plain.components_)
+    W = model.transform(X)
+    np.testing.assert_allclose(W, pw.linalg.least_absolute(model.components_, X), rtol=1e-12)
+    misfit = [np.abs(X - weights @ plain.components_).sum(axis=1) for weights in (W, plain.transform(X))]
+    assert (misfit[0] <= misfit[1] * (1 + 1e-8)).all()
+    assert misfit[0].sum() < 0.99 * misfit[1].sum()
+    assert model.reconstruction_error_ == pytest.approx(np.linalg.norm(X - W @ model.components_) / np.linalg.norm(X))
+
+
 # --- attributes -----------------------------------------------------------------------------------------------
 
 

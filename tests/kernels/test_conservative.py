@@ -24,7 +24,13 @@ def dtype(request: pytest.FixtureRequest) -> Any:
 
 
 def literal(
-    x: np.ndarray, E: np.ndarray, D: np.ndarray, w: float, nonnegative: bool = True, share: float = 1.0
+    x: np.ndarray,
+    E: np.ndarray,
+    D: np.ndarray,
+    w: float,
+    nonnegative: bool = True,
+    share: float = 1.0,
+    printed: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """The steps by their numbers, E (k x m) and D (m x k) as in the document."""
     x = x / np.linalg.norm(x)  # 1
@@ -37,9 +43,10 @@ def literal(
     curvature = (D.T @ delta) @ (D.T @ delta) / square + w * (y1 @ y1)
     eta = delta / curvature if curvature > 0.0 else 0.0 * delta  # 7; no code and no decoder yet: nothing to go by
     dD = w * np.outer(eta, y1)  # 8
-    xi = D.T @ eta  # 9, equation (6): D before step 8
-    dE2 = np.outer(xi, x)  # 10
+    before = D  # equation (6)
     D = D + share * dD
+    xi = (D if printed else before).T @ eta  # 9
+    dE2 = np.outer(xi, x)  # 10
     return E + share * (dE1 + dE2), np.maximum(0.0, D) if nonnegative else D, float(np.sqrt(square))  # 11
 
 
@@ -62,11 +69,12 @@ def learn(
     share: Any = CONSTANT,
     steps: int = 1,
     nonnegative: bool = True,
+    printed: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     Et, H = np.array(E.T, order="C"), np.array(D.T, order="C")
     totals = np.zeros(4)
     work = (workspace(*D.shape, D.dtype), np.zeros(len(D), np.int64), np.zeros(len(E), np.int64))
-    how = (H, Et, np.asarray(w), np.asarray(share), steps, nonnegative, *work, totals)
+    how = (H, Et, np.asarray(w), np.asarray(share), steps, nonnegative, printed, *work, totals)
     none = np.empty(0, np.int64)
     if sp.issparse(X):
         kernel(np.empty((0, 0), X.dtype), X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data, *how)
@@ -75,17 +83,18 @@ def learn(
     return Et.T, H.T, totals
 
 
+@pytest.mark.parametrize("printed", [False, True], ids=["equation6", "printed"])
 @pytest.mark.parametrize("nonnegative", [True, False], ids=["step11", "no-step11"])
 @pytest.mark.parametrize("w", [1e-5, 1.0, 3.0])
 @pytest.mark.parametrize("size", [(1, 1, 1), (5, 3, 2), (30, 11, 4), (20, 6, 9), (15, 64, 17)], ids=str)
-def test_the_eleven_steps(size: tuple[int, int, int], w: float, nonnegative: bool, dtype: Any) -> None:
+def test_the_eleven_steps(size: tuple[int, int, int], w: float, nonnegative: bool, printed: bool, dtype: Any) -> None:
     X, E0, D0 = problem(*size, dtype)
     E, D, errors = E0.astype(float), 0.0 * D0.astype(float), []
     for x in X.astype(float):
         if x.any():
-            E, D, error = literal(x, E, D, w, nonnegative)
+            E, D, error = literal(x, E, D, w, nonnegative, printed=printed)
             errors.append(error)
-    found_E, found_D, totals = learn(X, E0, 0.0 * D0, w=[w, np.inf, 1.0], nonnegative=nonnegative)
+    found_E, found_D, totals = learn(X, E0, 0.0 * D0, w=[w, np.inf, 1.0], nonnegative=nonnegative, printed=printed)
     assert found_E.dtype == found_D.dtype == dtype
     tolerance = 2e-2 if dtype == np.float32 else 1e-9  # the rule is chaotic far from a solution
     np.testing.assert_allclose(found_E, E, rtol=0, atol=tolerance * np.abs(E).max())

@@ -21,10 +21,16 @@ from tests.lab.browser import look_at
 make = partial(toys.make, 1.0)
 NAMES = [
     "and-figure1", "and-figure2-thresholds", "and-figure2-noise", "and-initialization", "and-sparsity",
-    "purification-recovery", "purification-noise", "purification-ablation",
+    "and-correlations", "and-decay", "and-sparse-weights", "and-counterexample", "and-correlated-topics",
+    "and-lemmas", "and-theorem-4", "and-theorem-5", "and-real-topics",
+    "purification-recovery", "purification-noise", "purification-ablation", "purification-theorems",
+    "purification-fixed-sample", "purification-sparsity", "purification-balancing", "purification-denoising",
+    "purification-adversarial", "purification-proof",
     "tsvdnmf-table1", "tsvdnmf-table2", "tsvdnmf-table3", "tsvdnmf-leave-one-out",
-    "online-synthetic", "online-mnist", "online-reproducibility",
-    "lecture-faces", "lecture-separable", "lecture-topics", "cold-start-grid",
+    "online-synthetic", "online-mnist", "online-reproducibility", "online-starts",
+    "lecture-faces", "lecture-separable", "lecture-topics", "lecture-updates", "lecture-pairs", "cold-start-grid",
+    "tsvdnmf-lemmas", "tsvdnmf-theorem1", "tsvdnmf-theorem2", "tsvdnmf-scaling", "tsvdnmf-sketch",
+    "proof-monitor",
 ]  # fmt: skip
 
 
@@ -44,6 +50,9 @@ def test_definition(name: str):
     assert experiment.claims
     assert experiment.figures
     assert {"quick", "full"} <= set(experiment.seeds)
+    for claim in experiment.claims:
+        assert not claim.literal or CONTENDERS[claim.literal].literal, f"{claim.id}: {claim.literal} is not literal"
+        assert {claim.literal, claim.ours} - {""} <= set(experiment.methods), claim.id
     texts = [(claim.text, claim.where) for claim in experiment.claims]
     assert len(set(texts)) == len(texts), "two claims read the same"
     for size in ("tiny", "quick", "full"):

@@ -28,6 +28,13 @@ def test_everything_is_there(folder: Path):
     assert '<span class="why">because it is 2 &lt; 3</span>' in page
     for verdict in ("reproduced", "not reproduced", "not measured"):
         assert f">{verdict}</span>" in page
+    assert "<b>Changed after a run</b> (2000-01-02): was &lt;= 2; is &gt;= 3. two is not enough." in page
+    assert "“It is &lt;b&gt;exact&lt;/b&gt;.” (Table 1)" in page
+    assert "a claim of this library" in page
+    banner = page.index("The literal algorithm does not reproduce</b> all that is published: true-weights 1 of 2.")
+    assert banner < page.index("Ours is &lt;another&gt;.") < page.index("<h2>Claims</h2>")
+    assert "As published: 1 of 2" in page
+    assert "Ours: 2 of 3" in page
     assert "Smaller than published" in page
     assert "scale 1 &lt;b&gt;" in page
     assert "Two &amp; two." in page
@@ -56,6 +63,7 @@ def test_figures_take_the_ink_of_the_page(folder: Path):
 def test_summary(folder: Path):
     page = (folder.parent / "index.html").read_text()
     assert 'href="toy/index.html"' in page
+    assert page.index("As published: 1 of 2") < page.index("Ours: 2 of 3") < page.index("<h2>")
     assert "the truth is exact &lt;i&gt;" in page
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from partwise.exceptions import DataNotFoundError
-from partwise.lab import Case, Claim, Experiment, Figure, Problem, figures
-from partwise.lab.values import mean
+from partwise.lab import Case, Experiment, Figure, Problem, figures
 
 
 def make(scale: float, seed: int) -> Problem:
@@ -37,10 +38,10 @@ TOY = Experiment(
     methods=("true-components", "true-weights"),
     measures=("score", "error"),
     seeds={"quick": 2, "full": 3},
-    claims=(
-        Claim("the truth is exact <i>", mean("score", method="true-components"), 1.0, "higher", 1e-9, where="Table 1"),
-        Claim("nobody measured this", mean("score", method="hals"), 1.0),
-        Claim("two is three", lambda result: 2.0, 3.0, "higher", 0.5, why=lambda result: "because it is 2 < 3"),
-    ),
+    statistics={"two": lambda result, method: 2.0},
+    explanations={"because": lambda result, method, claim: f"because it is 2 < {claim.bound:g}"},
+    changed="Ours is <another>.",
+    trivials=(),
+    register=Path(__file__).with_name("toy.toml"),
     figures=(Figure("Score", figures.against("scale", "score", across="scale", logs="")),),
 )

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from partwise.exceptions import InputError
 from partwise.metrics.recovery import (
+    component_stability,
     match_components,
     spectral_angles,
     stability,
@@ -195,3 +196,24 @@ def test_published_size_is_quick():
     total_correlation_error(C, T)
     match_components(C, T)
     assert perf_counter() - start < 5
+
+
+def test_component_stability_counts_the_other_runs() -> None:
+    rng = np.random.default_rng(0)
+    shared, own = np.eye(8)[:3], lambda: np.abs(rng.standard_normal(8)) * np.r_[np.zeros(3), np.ones(5)]
+    runs = [rng.permutation(np.vstack([shared * (1 + i), own()])) for i in range(4)]
+    runs[3] = np.delete(runs[3], np.argmax(runs[3] @ shared[2]), axis=0)
+    expected = [1.0, 1.0, 2 / 3]
+    for run, shares in zip(runs, component_stability(runs, cosine=0.999), strict=True):
+        for part, share in zip(shared, expected, strict=True):
+            mine = np.flatnonzero(run @ part)
+            assert shares[mine] == pytest.approx([share] * len(mine))
+        assert (shares[(run @ shared.T).max(axis=1) == 0.0] == 0.0).all()
+
+
+def test_equal_components_are_nothing_to_find_again() -> None:
+    """Constant or zero components agree in all runs and say nothing."""
+    for runs in ([np.ones((4, 6))] * 3, [np.zeros((4, 6))] * 3):
+        assert all((shares == 0.0).all() for shares in component_stability(runs))
+    with pytest.raises(InputError, match="two runs or more"):
+        component_stability([np.eye(3)])

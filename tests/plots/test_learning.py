@@ -11,7 +11,6 @@ import pytest
 from partwise.exceptions import InputError
 from partwise.metrics import stability
 from partwise.plots import code_histograms, detector_grid, feature_grid, image_grid, learning_curve, reproducibility
-from partwise.plots.learning import bimodality
 
 IMAGES = np.random.default_rng(0).random((7, 12))
 
@@ -54,13 +53,16 @@ def test_code_histograms() -> None:
     codes = np.column_stack([np.repeat([0.0, 1.0], [30, 10]), np.linspace(0.0, 1.0, 40), np.zeros(40)])
     figure = code_histograms(codes, title="Codes", columns=2)
     notes = [text.get_text() for text in figure.axes[0].texts][1:]
-    assert notes == ["75% zero, b = 1.00", "2% zero, b = 0.56", "100% zero, b = nan"]
+    assert notes == ["75% zero, dip 0.12*", "2% zero, dip 0.01", "100% zero, dip 0.00"]
     assert len(drawn(figure)) > 500
 
 
-def test_bimodality_of_two_values_is_one() -> None:
-    assert bimodality(np.repeat([0.0, 3.0], [5, 20])) == pytest.approx(1.0)
-    assert bimodality(np.random.default_rng(0).normal(size=10_000)) == pytest.approx(1 / 3, abs=0.02)
+def test_histograms_tell_a_falling_density_from_a_bump() -> None:
+    rng = np.random.default_rng(0)
+    there = rng.random(2000) < 0.4
+    codes = np.stack([there * rng.exponential(size=2000), there * rng.normal(2.0, 0.1, 2000)], axis=1)
+    notes = [text.get_text() for text in code_histograms(codes).axes[0].texts if "dip" in text.get_text()]
+    assert [note.endswith("*") for note in notes] == [False, True]
 
 
 def test_reproducibility_tells_the_stability() -> None:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     find_browser() is None, reason=f"no browser: none of {', '.join(BROWSERS)} is installed"
 )
 
-VIEWS = ("hostile", "spectra", "signed", "images", "many")
+VIEWS = ("hostile", "spectra", "signed", "images", "many", "halves")
 WIDTHS = (375, 1280)
 
 # Texts along an axis that overlap, and text that is too small to be read.
@@ -62,6 +62,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     pw.write_report(pages["images"], with_components(digits.components), digits.X, image_shape=digits.image_shape)
     many, many_rows = mixtures(100, 30, 300)
     pw.write_report(pages["many"], many, many_rows)
+    watched = pw.AND(4, monitor=True, random_state=0, max_iter=30, tol=0.0).fit(data.X)
+    pw.write_report(pages["halves"], watched, data.X)
     return pages
 
 

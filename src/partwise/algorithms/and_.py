@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,79 +22,25 @@ from partwise.algorithms.loop import Progress, Stages, State
 from partwise.algorithms.randomness import Shuffled
 from partwise.algorithms.schedule import Adaptive, look
 from partwise.algorithms.signal import Signal
+from partwise.algorithms.thresholds import ByTheorem, Thresholds
 from partwise.outcomes import CHANGE, Stop
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
-FIRST, DECAY, STEPS = 0.1, 1.1, 50  # of the paper's experiments: thresholds 0.1 / 1.1^j, T (under noise 100)
-# adaptive thresholds: gradient steps shrink an error slowly, so thresholds wait for them, well above the decoding error
-FASTEST, SHARE = 2.0, 8.0
+LOST = 1e6  # components that are so many times larger than the start's are on their way to infinity
 IN_SPAN = 1e-12  # a start that lies outside the span of the data by no more than this lies in it
-
-
-def adaptive(decay: float = DECAY) -> Adaptive:
-    """Thresholds that follow the decoding error, and fall by ``decay`` at least."""
-    return Adaptive(slowest=decay, fastest=FASTEST, share=SHARE)
-
-
-@dataclass(frozen=True)
-class Falling:
-    """Thresholds ``first / decay^j`` for stages j = 0, 1, ...; those of the paper by default.
-
-    Attributes
-    ----------
-    first : float
-        The threshold of the first stage.
-    decay : float
-        Factor by which thresholds fall; 1 keeps them as they are.
-    """
-
-    first: float = FIRST
-    decay: float = DECAY
-
-    def at(self, stage: int) -> float | None:
-        """The threshold of a stage."""
-        try:
-            return self.first / float(self.decay) ** stage
-        except OverflowError:
-            return 0.0
-
-    @property
-    def fall(self) -> bool:
-        """Whether they do, and may so come down to the noise."""
-        return self.decay > 1.0
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Given thresholds, one for every stage.
-
-    Attributes
-    ----------
-    levels : tuple of float
-        The thresholds.
-    """
-
-    levels: tuple[float, ...]
-    fall: ClassVar[bool] = True
-
-    def at(self, stage: int) -> float | None:
-        """The threshold of a stage; None if they have ended."""
-        return self.levels[stage] if stage < len(self.levels) else None
-
-
-Thresholds = Falling | Listed
 
 
 def gradient_stages(
     source: RowSource,
     H0: Array,
     *,
-    thresholds: Thresholds | Adaptive,
+    thresholds: Thresholds | Adaptive | ByTheorem,
     steps: int | None,
     step_size: float = 1.0,
+    eta: float | None = None,
     signal: Signal,
     floor: float,
     squared_norm: float,
@@ -109,12 +55,14 @@ def gradient_stages(
         The data.
     H0 : ndarray of shape (k, n_features)
         The start; a state goes with that of its run.
-    thresholds : Falling, Listed or Adaptive
+    thresholds : Falling, Listed, Adaptive or ByTheorem
         One for each stage, and the run ends with them; or the rule that finds them.
     steps : int or None
         Gradient steps of a stage, T; ``None`` is the limit of many, a least-squares solution.
     step_size : float, default=1
         The step eta, relative to one over the largest eigenvalue of ``W' W``; below 2 the steps converge.
+    eta : float, optional
+        The step itself, of the mean over the samples, in place of ``step_size``.
     signal : Signal
         The data in few coordinates, used instead of it where it is the data to rounding; and its noise.
     floor : float
@@ -155,6 +103,8 @@ def gradient_stages(
             seen = look(rows, everywhere, P)
             P, T = P / seen.unit, T * seen.unit[:, None]  # the largest weight of every component is one
             alpha = thresholds.next(None if alpha is None else np.asarray(alpha), seen.error)
+        elif isinstance(thresholds, ByTheorem):
+            alpha = thresholds.next(alpha, rows, P, _components(T, basis, np.float64))
         else:
             alpha = thresholds.at(stage)
             if alpha is None:
@@ -166,7 +116,10 @@ def gradient_stages(
         if state is None and not stage:
             objective = half_squared_residual(T, G, B, squared_norm)
             yield Progress(_components(T, basis, source.dtype), objective, state={"T": before, "stage": 0})
-        new = take_steps(T, G, B, steps=steps, step_size=step_size)
+        step = None if eta is None else eta / source.shape[0]
+        if step is not None and steps is not None and step * np.linalg.norm(G, 2) >= 2.0:
+            return Stop("diverged", cause="eta")  # every step would go further from the least squares solution
+        new = take_steps(T, G, B, steps=steps, step_size=step_size, eta=step)
         change = _change(new, T)
         T, stage = new, stage + 1
         level = float(np.median(deviation) * typical_noise)
@@ -194,8 +147,12 @@ def _ending(change: float, alpha: Array, level: float, above: bool, tol: float) 
     return None
 
 
-def take_steps(H: Array, G: Array, B: Array, *, steps: int | None, step_size: float) -> Array:
+def take_steps(
+    H: Array, G: Array, B: Array, *, steps: int | None, step_size: float = 1.0, eta: float | None = None
+) -> Array:
     """``steps`` gradient steps on ``1/2 |X - W H|^2`` at once, from ``G = W' W`` and ``B = W' X``.
+
+    The step is ``eta``, or else ``step_size`` over the largest eigenvalue of ``G``.
 
     Examples
     --------
@@ -215,7 +172,8 @@ def take_steps(H: Array, G: Array, B: Array, *, steps: int | None, step_size: fl
     # below rounding an eigenvalue is zero: nothing is known in that direction and nothing moves
     known = values > len(G) * np.finfo(float).eps * largest
     values = np.where(known, values, 0.0)
-    kept = np.zeros(len(G)) if steps is None else (1.0 - step_size * values / largest) ** steps
+    step = step_size / largest if eta is None else eta
+    kept = np.zeros(len(G)) if steps is None else (1.0 - step * values) ** steps
     kept = np.where(known, kept, 1.0)
     gain = np.divide(1.0 - kept, values, out=np.zeros_like(values), where=known)
     return np.asarray(V @ (kept[:, None] * (V.T @ H) + gain[:, None] * (V.T @ B)))
@@ -235,6 +193,8 @@ class BatchState:
         Batches of a stage, T.
     step_size : float
         As in :func:`gradient_stages`.
+    eta : float, optional
+        As in :func:`gradient_stages`: with one sample a batch, lines 5 and 6 of the paper's Algorithm 1.
     noise : float
         Thresholds stay above this times the length of a component's decoder: the standard deviation of an entry's noise
         times how many of them count.
@@ -242,14 +202,19 @@ class BatchState:
         The stage that is under way.
     taken : int
         Steps of it that have been taken.
+    diverged : bool
+        Whether the last step led out of all bounds, and was not taken.
     """
 
     H: Array
     thresholds: Thresholds
     steps: int
-    step_size: float
+    step_size: float = 1.0
     noise: float = 0.0
     stage: int = 0
+    eta: float | None = None
+    diverged: bool = field(default=False, init=False)
+    limit: float = field(init=False)
     taken: int = field(init=False)
     alpha: float = field(init=False)
     P: Array = field(init=False)
@@ -257,6 +222,7 @@ class BatchState:
 
     def __post_init__(self) -> None:
         self.H = np.array(self.H, np.float64)
+        self.limit = LOST * float(np.abs(self.H).max())
         self._begin_stage()
 
     def _begin_stage(self) -> None:
@@ -282,7 +248,12 @@ class BatchState:
         G = (W.T @ W).astype(np.float64)
         B = blocks.tdot(batch, W).T.astype(np.float64)
         objective = half_squared_residual(self.H, G, B, float(blocks.squared_norms(batch).sum()))
-        self.H = take_steps(self.H, G, B, steps=1, step_size=self.step_size)
+        if self.eta is None:
+            self.H = take_steps(self.H, G, B, steps=1, step_size=self.step_size)
+        else:
+            H = self.H + self.eta / batch.shape[0] * (B - G @ self.H)
+            self.diverged = not np.abs(H).max() <= self.limit
+            self.H = self.H if self.diverged else H
         self.taken += 1
         return objective
 
@@ -327,6 +298,8 @@ def batch_stages(
         online.stage, online.taken = done - 1, online.steps  # it is complete: the next step begins another
     while True:
         level = float(np.median(online.floors))
+        if online.diverged:
+            return Stop("diverged", cause="eta")
         if done and change <= tol:
             return Stop("converged", change, tol, measure=CHANGE)
         if done and online.thresholds.fall and online.alpha <= level:
@@ -339,6 +312,8 @@ def batch_stages(
             if state is None and not done and not number:
                 yield Progress(_components(before, None, source.dtype), value, state=start)
             objective += value
+            if online.diverged:
+                break
         change, done = _change(online.H, before), done + 1
         level = float(np.median(online.floors))
         details = {"threshold": max(online.alpha, level), "floor": level}

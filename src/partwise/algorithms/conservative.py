@@ -13,6 +13,8 @@ update rule", steps 1 to 11.  For a sample x of unit length, encoder E and decod
     E += xi x'                                 10
     D = max(0, D)                              11
 
+The summary prints step 9 behind step 8, without saying which D it means; ``Rule.printed`` takes the new one.
+
 Ours: more than one conjugate gradient iteration for equation (7), of which step 7 is the first; and taking only a share
 of every change, which may fall with the number of samples: noise is then averaged, where full steps follow it.
 """
@@ -96,12 +98,16 @@ class Rule:
         Conjugate gradient iterations for equation (7).
     nonnegative : bool
         Whether the decoder is made non-negative by hand, step 11.
+    printed : bool
+        Whether step 9 reads the decoder as step 8 has changed it, which is the order of the printed summary, and not
+        the one before, which is equation (6).
     """
 
     w: Decay = Decay(1.0)
     share: Decay = Decay(1.0)
     steps: int = 1
     nonnegative: bool = True
+    printed: bool = False
 
 
 class Learner:
@@ -185,7 +191,8 @@ class Learner:
             k, m = self.H.shape
             self._work = (workspace(m, k, self.H.dtype), np.zeros(m, np.int64), np.zeros(k, np.int64))
         rule = self.rule
-        how = (rule.w.packed(), rule.share.packed(), rule.steps, rule.nonnegative, *self._work, self.totals)
+        switches = rule.steps, rule.nonnegative, rule.printed
+        how = (rule.w.packed(), rule.share.packed(), *switches, *self._work, self.totals)
         kind, none = self.H.dtype, np.empty(0, np.int64)
         if blocks.is_complete(rows):
             # a read-only array would be another type for the compiler

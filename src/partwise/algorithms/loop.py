@@ -124,7 +124,7 @@ def run(
     tol: float,
     measure: str = "",
     callbacks: Sequence[Callback] = (),
-    measures: Callable[[Array], Mapping[str, float]] | None = None,
+    measures: Callable[[Progress], Mapping[str, float]] | None = None,
     state: State | None = None,
     kept: State | None = None,
     began: float | None = None,
@@ -145,7 +145,8 @@ def run(
     callbacks : sequence of callables
         Each is given every :class:`Progress`; returning a true value stops the run, and a :class:`Stop` says why.
     measures : callable, optional
-        Further columns for the history, such as the distance of the components from a truth.
+        Further columns for the history, such as the distance of the components from a truth; given every
+        :class:`Progress` as the algorithm made it.
     state : mapping, optional
         What a callback was given as ``Progress.state``: the iterations go on behind that one. The algorithm must have
         been given it too, and its first iteration is then the next one.
@@ -184,7 +185,7 @@ def run(
                 row = _row(progress, number, clock.elapsed)
                 own = _Kept(progress, rows, kept or {}) if progress.state else {}
                 now = replace(progress, n_iter=number, seconds=clock.elapsed, state=own)
-                row.update({} if measures is None else measures(now.components))
+                row.update({} if measures is None else measures(progress))
                 rows.append(row)
                 wishes = [callback(now) for callback in callbacks]
             stop = now.stop or _reached(now, max_iter, tol, measure, wishes)

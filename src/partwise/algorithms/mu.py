@@ -25,18 +25,19 @@ def mu(
     H0: Array,
     *,
     squared_norm: float,
+    W0: Array | None = None,
     beta: float = 2.0,
     on_W: Factor = PLAIN,
     on_H: Factor = PLAIN,
     state: State | None = None,
 ) -> Iterator[Progress]:
-    """Iterations of MU from the components ``H0``; see :class:`partwise.MU` for the parameters."""
+    """Iterations of MU from the components ``H0``, and weights ``W0``; see :class:`partwise.MU` for the parameters."""
     on_W.check("W", "MU", additive=False)
     on_H.check("H", "MU", additive=False)
     if beta != 2.0:
-        return multiply(source, H0, loss=Divergence(beta), on_W=on_W, on_H=on_H, state=state)
+        return multiply(source, H0, W0=W0, loss=Divergence(beta), on_W=on_W, on_H=on_H, state=state)
     # on sufficient statistics: a pass reads X once and never forms W H
     loss, _ = squared_error(source, squared_norm)
     return alternate(
-        source, H0, loss=loss, update=multiply_rows, on_W=on_W, on_H=on_H, positive_start=True, state=state
+        source, H0, W0=W0, loss=loss, update=multiply_rows, on_W=on_W, on_H=on_H, positive_start=True, state=state
     )

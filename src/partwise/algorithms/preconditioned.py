@@ -9,8 +9,7 @@ preconditioner; its stand-ins are found in the span of the k leading singular ve
   near-separable nonnegative matrix factorization": the smallest origin-centred ellipsoid around the points is made
   a ball;
 - ER-SPA, Mizutani (2014), "Ellipsoidal rounding for nonnegative matrix factorization under noisy separability": SPA
-  as it is, among the points that touch this ellipsoid.  (Parameters of the cutting planes by which the ellipsoid is
-  found, such as eta and theta of other programs, decide how soon and not what is found, and have no place here.)
+  as it is, among the points that touch this ellipsoid.
 
 All three know the data through one truncated SVD and a pass or two.
 """
@@ -34,6 +33,7 @@ from partwise.sources.protocol import Block
 Array = npt.NDArray[Any]
 
 RANK_EPS = 32.0  # singular values below this many rounding units of the largest, times sqrt(k), are zero
+ETA, THETA = 0.99, 5.0  # of ER-SPA, "as suggested by their authors" (Bhattacharyya et al. 2016, footnote 8)
 TIE = 1e-6  # relative difference of norms that decides nothing
 
 
@@ -88,7 +88,15 @@ def mve_spa(source: RowSource, n_anchors: int, *, axis: Axis = "samples", rng: n
     return spa(ball, n_anchors, row_scale=1.0 + TIE * norms / norms.max())
 
 
-def er_spa(source: RowSource, n_anchors: int, *, axis: Axis = "samples", rng: np.random.Generator) -> SPAResult:
+def er_spa(
+    source: RowSource,
+    n_anchors: int,
+    *,
+    axis: Axis = "samples",
+    eta: float = ETA,
+    theta: float = THETA,
+    rng: np.random.Generator,
+) -> SPAResult:
     """SPA among the points that touch their smallest origin-centred ellipsoid (Mizutani).
 
     Parameters
@@ -99,6 +107,9 @@ def er_spa(source: RowSource, n_anchors: int, *, axis: Axis = "samples", rng: np
         Number of points to pick, and of singular vectors.
     axis : {"samples", "features"}, default="samples"
         Whether rows (pure records) or columns (anchor words) are picked.
+    eta, theta : float, default=0.99, 5
+        Of the cutting planes by which the ellipsoid is found: points with ``y' L y`` below eta leave, and theta times
+        the rank of those outside join in a round. They decide how soon and not what is found.
     rng : numpy.random.Generator
         Randomness of the search for the singular vectors.
 
@@ -111,7 +122,7 @@ def er_spa(source: RowSource, n_anchors: int, *, axis: Axis = "samples", rng: np
     if not points.shape[1]:
         return spa(points, n_anchors)
     # the same points touch whatever the linear map, and whitened points make the better problem
-    active = enclosing_ellipsoid(points).active
+    active = enclosing_ellipsoid(points, inside=eta, added=theta).active
     found = spa(MemorySource(points.take(active) * values), n_anchors)
     return replace(found, anchors=active[found.anchors])
 

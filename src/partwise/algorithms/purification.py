@@ -2,35 +2,27 @@
 
 Li, Liang & Risteski (2016), "Recovery guarantee of non-negative matrix factorization via alternating updates",
 Algorithm 1.  Its A is ``H.T`` here, its y a row x of ``X``, its x a row w of ``W``, its n the number of components.
-
-The expectation of the update is over all pairs of samples, and ``E[(w - w')(x - x')'] = 2 Cov(w, x)``: no pairs are
-formed.  A pass sums moments about the means of each block, which are merged exactly (Chan, Golub & LeVeque 1983), so
-large means do not cancel and sparse samples stay sparse.
 """
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
 
+from partwise.algorithms.decoding import Activation, Decoder, merge, moments_block
 from partwise.algorithms.loop import Ending, Progress, Stages, State, prefixed, under
 from partwise.algorithms.randomness import Shuffled, packed, unpack
+from partwise.algorithms.scaling import suggested_scale
 from partwise.exceptions import InputError
-from partwise.linalg.inverse import left_inverse
 from partwise.outcomes import CHANGE, FIXED_POINT, Stop
-from partwise.sources import GeneratedSource, MemorySource, RowSource, blocks
-from partwise.sources.protocol import Block
+from partwise.sources import GeneratedSource, MemorySource, RowSource
 
 Array = npt.NDArray[Any]
-Activation = Literal["relu", "identity", "hard"]
-NORMS: dict[str, Literal["inf", "2"]] = {"least-inf": "inf", "pinv": "2"}
 
 EXACT = 1e-10  # exact steps end when they change the components by less, relative to them (or to rounding)
 FALL = 0.9  # a residual falls if it gets below this times the least one so far;
@@ -107,12 +99,14 @@ def purification(
     relu: bool = True,
     fresh: Fresh | None = None,
     tol: float = 0.0,
+    endless: bool = False,
     state: State | None = None,
 ) -> Stages:
     """Iterations of Purification from the components ``H0``; returns why it stopped.
 
     See :class:`partwise.Purification` for the parameters.  ``H0`` is taken as it is: weights must be of order one
     (:func:`unit_weights`).  ``fresh`` gives the samples of every iteration; without it they are those of ``source``.
+    ``endless`` is Algorithm 1 to the letter: it never settles, and steps do not get shorter.
 
     No function is known to fall, so ``objective`` and ``residual`` are both the fixed-point residual
     ``|2 r Cov(w, x) - H| / |H|`` of the components beside them.
@@ -132,7 +126,7 @@ def purification(
     while True:
         if state is None:
             sample = source if fresh is None else next(fresh)
-            moments = sample.reduce(partial(_moments_block, decoder=decoder.cast(sample.dtype)), combine=_merge)
+            moments = sample.reduce(partial(moments_block, decoder=decoder.cast(sample.dtype)), combine=merge)
             if scale is None:
                 scale = suggested_scale(moments.variances(sample.dtype), threshold if relu else 0.0)
             target = 2.0 * (scale or 0.0) * moments.covariance - H
@@ -151,9 +145,10 @@ def purification(
             numbers = {"samples": samples, "averaged": averaged}
             return Stop("floor", residual, measure=FIXED_POINT, cause="sampling", details=numbers)
         settling.see(residual)
-        if settling.over and fresh is None:
+        over = settling.over and not endless
+        if over and fresh is None:
             return Stop("stalled", residual, tol, measure=FIXED_POINT)
-        if averaged or settling.over:
+        if averaged or over:
             averaged += 1
             step /= 1.0 + step  # the mean of all targets from here on: their sampling errors average out
         new = H + step * target
@@ -166,49 +161,6 @@ def purification(
             return Stop("degenerate", cause="collapsed", details={"norm": decoder.norm, "first_norm": first_norm})
         H = new
         iteration += 1
-
-
-def unit_weights(source: RowSource, H0: Array, *, inverse: str = "least-inf") -> tuple[Array, Array]:
-    """The components scaled so that their typical large weights are one, and the factors.
-
-    This is the one place where the scale of components is chosen.  The size of the weights v = x P of a component is
-    ``sum max(v, 0)**4 / sum max(v, 0)**3``: the value itself for weights that are zero or some value, 4/5 of the
-    largest for uniform ones, and hardly moved by many small errors of decoding.
-    """
-    H = np.array(H0, np.float64)
-    decoder = Decoder.of(H, 0.0, inverse)
-    largest = source.reduce(partial(_largest_block, decoder=decoder.cast(source.dtype)), combine=np.maximum)
-    units = np.where(largest > 0.0, largest, 1.0)
-    decoder = Decoder.of(H * units[:, None], 0.0, inverse)
-    cubes, fourths = source.reduce(partial(_powers_block, decoder=decoder.cast(source.dtype), powers=(3, 4)))
-    factors = units * np.divide(fourths, cubes, out=np.ones_like(cubes), where=cubes > 0.0)
-    return H * factors[:, None], factors
-
-
-def balanced(
-    source: RowSource, H0: Array, *, threshold: float = 0.3, inverse: str = "least-inf"
-) -> tuple[Array, Array]:
-    """The components scaled so that the weights have equal second moments, and the factors (Section 6).
-
-    Solving ``X = [W D^-1] [D H]`` for a diagonal D instead of ``X = W H`` leaves the directions of the components alone
-    and makes ``E[w_i**2]`` alike, of which Theorem 6 asks that they differ by a factor of 2 at most.  They are
-    measured on weights above the threshold.  The largest factor is 1, so that no weights fall below the threshold.
-    """
-    H = np.array(H0, np.float64)
-    decoder = Decoder.of(H, threshold, inverse, "hard")
-    sizes = np.sqrt(source.reduce(partial(_powers_block, decoder=decoder.cast(source.dtype), powers=(2,)))[0])
-    factors = np.where(sizes > 0.0, sizes / (sizes.max() or 1.0), 1.0)
-    return H * factors[:, None], factors
-
-
-def suggested_scale(variances: Array, threshold: float) -> float | None:
-    """``r = (1 - alpha) / (2 median Var(w_i))``, for which binary weights have their components as a fixed point.
-
-    Weights w* in {0, 1} are decoded as ``(1 - alpha) w*``, so the update is ``2 r (1 - alpha) Var(w*)`` times the
-    component.  None if no weight varies.
-    """
-    typical = float(np.median(variances)) or float(variances.max())
-    return (1.0 - threshold) / (2.0 * typical) if typical > 0.0 else None
 
 
 class Fresh(Protocol):
@@ -294,7 +246,7 @@ def polish(source: RowSource, H0: Array, *, threshold: float, state: State | Non
                 decoder = Decoder.of(H, threshold, "pinv", "hard").cast(source.dtype)
             except InputError:
                 return Stop("degenerate", cause="dependent")
-            moments = source.reduce(partial(_moments_block, decoder=decoder), combine=_merge)
+            moments = source.reduce(partial(moments_block, decoder=decoder), combine=merge)
             active = np.flatnonzero(moments.variances(source.dtype) > 0.0)  # the others stay as they are
             gram = moments.gram[np.ix_(active, active)]
             # the least change, also where weights depend on each other
@@ -310,102 +262,6 @@ def polish(source: RowSource, H0: Array, *, threshold: float, state: State | Non
             return Stop("settled", residual, measure=CHANGE, cause="change")
         H = H.copy()
         H[active] += change
-
-
-@dataclass(frozen=True)
-class Decoder:
-    """Weights of samples from a left inverse ``P`` of the components.
-
-    With v = x P: ``"relu"`` is ``max(v - alpha, 0)`` (equation 2), ``"identity"`` is v, and ``"hard"`` leaves v where
-    it reaches alpha and makes it zero elsewhere.
-    """
-
-    P: Array
-    threshold: float
-    activation: Activation
-    gap: float
-
-    @classmethod
-    def of(cls, H: Array, threshold: float, inverse: str, activation: Activation = "relu") -> Decoder:
-        """The decoder of these components."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is recorded
-            P, certificate = left_inverse(H, norm=NORMS[inverse], return_certificate=True)
-        return cls(np.asarray(P), threshold, activation, certificate.gap)
-
-    @property
-    def norm(self) -> float:
-        """Infinity norm of the left inverse: the most that it amplifies an entrywise error."""
-        return float(np.abs(self.P).sum(axis=0).max())
-
-    def cast(self, dtype: npt.DTypeLike) -> Decoder:
-        """The same for blocks of this type."""
-        return replace(self, P=np.ascontiguousarray(self.P, dtype))
-
-    def __call__(self, block: Block) -> Array:
-        V = blocks.dot(block, self.P)
-        if self.activation == "relu":
-            V -= np.asarray(self.threshold, V.dtype)
-            np.maximum(V, 0.0, out=V)
-        elif self.activation == "hard":
-            V[self.threshold > V] = 0.0
-        return V
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Means of samples and weights, and sums of products about them."""
-
-    n: int
-    mean_x: Array
-    mean_w: Array
-    products: Array
-    gram: Array
-
-    @property
-    def covariance(self) -> Array:
-        """``Cov(w, x)`` of shape (n_components, n_features)."""
-        return self.products.T / self.n
-
-    def variances(self, dtype: npt.DTypeLike) -> Array:
-        """``Var(w_i)``; zero if it may be mere rounding of weights of this type."""
-        found = np.diag(self.gram) / self.n
-        return np.where(found > (64.0 * np.finfo(dtype).eps * self.mean_w) ** 2, found, 0.0)
-
-
-def _moments_block(block: Block, decoder: Decoder) -> Moments:
-    W = decoder(block)
-    n, k = W.shape
-    mean_w = W.sum(axis=0, dtype=np.float64) / max(1, n)
-    about = np.ones((n, k + 1), W.dtype)
-    np.subtract(W, mean_w, out=about[:, :k], casting="same_kind")
-    products = blocks.tdot(block, about).astype(np.float64)
-    mean_x = products[:, k] / max(1, n)
-    D = about[:, :k]
-    # in single precision the rounded mean leaves a sum, and with it a part of the mean of x
-    products = products[:, :k] - np.outer(mean_x, D.sum(axis=0, dtype=np.float64))
-    return Moments(n, mean_x, mean_w, products, (D.T @ D).astype(np.float64))
-
-
-def _merge(a: Moments, b: Moments) -> Moments:
-    """Moments of the samples of both (Chan, Golub & LeVeque 1983)."""
-    n = a.n + b.n
-    share = b.n / max(1, n)
-    x, w = b.mean_x - a.mean_x, b.mean_w - a.mean_w
-    products = np.outer(x, (a.n * share) * w)
-    products += a.products
-    products += b.products
-    gram = a.gram + b.gram + np.outer(w, (a.n * share) * w)
-    return Moments(n, a.mean_x + share * x, a.mean_w + share * w, products, gram)
-
-
-def _largest_block(block: Block, decoder: Decoder) -> Array:
-    return np.asarray(decoder(block).max(axis=0, initial=0.0), np.float64)
-
-
-def _powers_block(block: Block, decoder: Decoder, powers: tuple[int, ...]) -> tuple[Array, ...]:
-    W = decoder(block).astype(np.float64)
-    return tuple((W**power).sum(axis=0) for power in powers)
 
 
 class _Settling:

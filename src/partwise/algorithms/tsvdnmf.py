@@ -117,6 +117,14 @@ def find_thresholds(source: RowSource, rank: int, *, alpha: float, eps4: float) 
     return Thresholds(np.maximum(levels, 0.0), np.full(source.shape[1], -1, np.int64))
 
 
+def programmed_thresholds(source: RowSource, rank: int, *, alpha: float) -> Thresholds:
+    """As the authors' program has them: of the least positive entry, if fewer than ``rank`` are positive."""
+    levels = kth_largest(source, [rank])[0]
+    least = source.reduce(partial(_least_block, n_features=source.shape[1]), combine=np.minimum)
+    levels = np.where(levels > 0.0, levels, np.where(np.isfinite(least), least, 0.0))
+    return Thresholds(alpha * levels, np.full(source.shape[1], -1, np.int64))
+
+
 def tsvd_thresholds(source: RowSource, rank: int, *, most_equal: float) -> Thresholds:
     """TSVD's: the largest value that fewer than ``rank`` entries exceed no more, unless too many are equal to it.
 
@@ -167,28 +175,40 @@ def prune(
     n = source.shape[0]
     size = int(sampled * k * np.log(max(2, source.shape[1])) / eps0)
     rows = np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
-    partner = _partners(thresholds.apply(source).take(rows), eps0 * len(rows))
+    share = eps0 * len(rows)
+    return _pruned(thresholds, kept, thresholds.apply(source).take(rows), share / 8.0, share / 4.0)
+
+
+def prune_programmed(source: RowSource, thresholds: Thresholds, *, gap: float, slack: float) -> Thresholds:
+    """As the authors' program prunes: sets of more than ``2 slack`` records, compared on all records."""
+    D = thresholds.apply(source).take(np.arange(source.shape[0]))
+    large = np.flatnonzero(np.bincount(D.indices, minlength=D.shape[1]) > 2.0 * slack)
+    return _pruned(thresholds, thresholds.kept[large], sp.csr_array(D[:, large]), gap, slack)
+
+
+def _pruned(thresholds: Thresholds, features: Array, D: Block, gap: float, slack: float) -> Thresholds:
+    """Thresholds with the partners that these features, the columns of D, have among each other."""
+    partner = _partners(D, gap, slack)
     full = np.full(len(thresholds.levels), -1, np.int64)
-    full[kept] = np.where(partner >= 0, kept[partner], -1)
+    full[features] = np.where(partner >= 0, features[partner], -1)
     return Thresholds(thresholds.levels, full)
 
 
-def _partners(D: Block, share: float) -> npt.NDArray[np.int64]:
+def _partners(D: Block, gap: float, slack: float) -> npt.NDArray[np.int64]:
     """The partner of every feature of thresholded records; by bit sets, or by lists where records are very sparse."""
     n, m = D.shape
     sizes = np.bincount(D.indices, minlength=m)
     order = np.argsort(sizes, kind="stable")
     partner = np.full(m, -1, np.int64)
-    limits = (share / 8.0, share / 4.0)
     words = -(-n // 64)
     if float((np.diff(D.indptr).astype(np.float64) ** 2).sum()) < 0.5 * m * min(m * words, D.nnz):
         by_feature = sp.csc_array(D)
         lists = (D.indptr, D.indices, by_feature.indptr, by_feature.indices)
-        find_partners_listed(*lists, sizes, order, *limits, partner)
+        find_partners_listed(*lists, sizes, order, gap, slack, partner)
     else:
         bits = np.zeros((m, words), np.uint64)
         set_bits(D.indptr, D.indices, bits)
-        find_partners(bits, sizes, order, *limits, partner)
+        find_partners(bits, sizes, order, gap, slack, partner)
     return partner
 
 
@@ -290,6 +310,15 @@ def _threshold_block(block: Block, *, levels: Array, place: Array, partner: Arra
     return sp.csr_array(
         (out_data[:count].copy(), out_indices[:count].copy(), out_indptr), shape=(block.shape[0], len(values))
     )
+
+
+def _least_block(block: Block, *, n_features: int) -> Array:
+    """The least positive entry of every feature; infinite where there is none."""
+    _, indices, data = blocks.triple(block)
+    least = np.full(n_features, np.inf)
+    positive = data > 0.0
+    np.minimum.at(least, indices[positive], data[positive])
+    return least
 
 
 def _below_block(block: Block, *, limits: Array) -> tuple[Array, Array]:

@@ -48,6 +48,9 @@ def run(
     methods: Annotated[
         list[str] | None, typer.Option("--methods", "-m", help="Methods, by commas or by repeating the option.")
     ] = None,
+    literal: Annotated[
+        bool, typer.Option("--literal", help="Only methods as published: constants, starts, weights, preparation.")
+    ] = False,
     out: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results, with one folder in it for each experiment.")
     ] = Path("partwise-lab"),
@@ -63,14 +66,20 @@ def run(
     size: Size = "quick" if quick else "full"
     chosen = [name for part in methods or [] for name in part.split(",") if name]
     try:
-        wanted = _wanted(names)
+        wanted = _wanted(names, literal)
         make_folder(out)
         done = []
         for experiment in wanted:
             with bar(output(), transient=True) as progress:
                 watch = Counted(progress, experiment.name)
                 result = run_experiment(
-                    experiment, out / experiment.name / size, size=size, seeds=seeds, methods=chosen, watch=watch
+                    experiment,
+                    out / experiment.name / size,
+                    size=size,
+                    seeds=seeds,
+                    methods=chosen,
+                    literal=literal,
+                    watch=watch,
                 )
             done.append(result)
             if len(wanted) == 1:
@@ -104,11 +113,44 @@ def show(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder th
         raise Failure(str(error), 2) from error
 
 
-def _wanted(names: list[str]) -> list[Experiment]:
+@lab.command()
+def document(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="A folder that runs have written; without one, from what is kept."),
+    ] = None,
+    docs: Annotated[Path, typer.Option(help="The folder of the documentation.")] = Path("docs"),
+) -> None:
+    """Keep small tables of runs with the documentation, and make its page and figures of what is kept.
+
+    Of several runs of an experiment the full one is kept, or else the one with most cells.
+    """
+    from partwise.exceptions import InputError
+    from partwise.lab import find_experiment, load_result, read_manifest
+    from partwise.lab.document import keep, write_document
+
+    try:
+        best: dict[str, tuple[tuple[bool, int], Path]] = {}
+        for place in sorted(path.parent for path in folder.rglob("manifest.json")) if folder else []:
+            manifest = read_manifest(place)
+            rank = (manifest["size"] == "full", int(manifest["cells"]))
+            name = str(manifest["experiment"])
+            best[name] = max(best.get(name, ((False, -1), place)), (rank, place))
+        if folder and not best:
+            raise Failure(f"{folder} holds no results of the lab", 2)
+        for name, (_, place) in best.items():
+            keep(load_result(find_experiment(name), place), docs)
+        _say("Page: ", write_document(docs))
+    except InputError as error:
+        raise Failure(str(error), 2) from error
+
+
+def _wanted(names: list[str], literal: bool) -> list[Experiment]:
     from partwise.lab import experiments, find_experiment
 
     if ALL in names:
-        return list(experiments().values())
+        # of all, those in which something is published
+        return [one for one in experiments().values() if not literal or any(claim.literal for claim in one.claims)]
     return [find_experiment(name) for name in dict.fromkeys(names)]
 
 
@@ -122,35 +164,60 @@ def _summarize(done: list[Reproduction], out: Path) -> None:
     folders = [result.folder for result in done if result.folder is not None]
     pages = [(folder.relative_to(out) / PAGE).as_posix() for folder in folders]
     path = write_summary(list(zip(pages, done, strict=True)), out)
-    Measurements([verdict.row(result.experiment.name) for result in done for verdict in result.verdicts()]).write(
-        out / "summary"
-    )
-    _say("Summary: ", path)
+    rows = [judgement.row(result.experiment.name) for result in done for judgement in result.verdicts()]
+    Measurements(rows).write(out / "summary")
+    _say(f"{_counted(done)}. Summary: ", path)
+
+
+def _counted(done: list[Reproduction]) -> str:
+    """How many claims hold, literally and with ours."""
+    from partwise.lab.claim import GOOD
+    from partwise.lab.page import counts
+
+    found = counts([judgement for result in done for judgement in result.verdicts()])
+    words = [f"{side} {sum(of.get(name, 0) for name in GOOD)} of {sum(of.values())}" for side, of in found.items()]
+    return f"Claims reproduced: {', '.join(words)}"
 
 
 def _print(result: Reproduction) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("", no_wrap=True)
     table.add_column("claim", ratio=1)
-    table.add_column("published", max_width=18)
-    table.add_column("ours", justify="right", no_wrap=True)
-    for verdict in result.verdicts():
-        text = escape(verdict.claim.text) + (f"\n[dim]{escape(verdict.why)}[/]" if verdict.why else "")
-        mark = f"[{MARKS[verdict.name]}]{SIGNS[verdict.name]}[/]"
-        asked = f"\n[dim]{escape(verdict.deviation)}[/]" if verdict.claim.says and verdict.deviation else ""
-        table.add_row(mark, text, escape(verdict.claim.stated) + asked, verdict.shown)
+    table.add_column("asked", max_width=18)
+    for name in ("as published", "ours"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in result.verdicts():
+        notes = [
+            f"changed after a run ({change.on}): was {change.was}, is {change.now}; {change.why}"
+            for change in one.claim.changed
+        ]
+        if one.empty:
+            notes.append(f"says nothing here: {', '.join(one.met_by)} meets it too")
+        dim = "".join(f"\n[dim]{escape(note)}[/]" for note in [*notes, *one.explanations])
+        sides = [
+            f"{verdict.shown} [{MARKS[verdict.name]}]{SIGNS[verdict.name]}[/]" if verdict else ""
+            for verdict in (one.literal, one.ours)
+        ]
+        table.add_row(escape(one.claim.text) + dim, escape(one.claim.stated), *sides)
     output().print(table)
 
 
-def _tell(result: Reproduction) -> None:
-    from collections import Counter
+def _told(result: Reproduction) -> str:
+    """The verdicts counted, those of the literal methods and of ours apart."""
+    from partwise.lab.page import counts
 
-    counts = Counter(verdict.name for verdict in result.verdicts())
-    words = ", ".join(f"{SIGNS[name]} {counts[name]} {name}" for name in MARKS if counts[name])
+    words = [
+        f"{side}: " + ", ".join(f"{SIGNS[name]} {number} {name}" for name, number in numbers.items())
+        for side, numbers in counts(result.verdicts()).items()
+        if numbers
+    ]
+    return "; ".join(words) or "no claims"
+
+
+def _tell(result: Reproduction) -> None:
     size = result.manifest["size"]
     smaller = "" if size == "full" else " (smaller than published)"
     console = output()
-    console.print(f"[bold]{result.experiment.name}[/] --{size}{smaller}: {words or 'no claims'}")
+    console.print(f"[bold]{result.experiment.name}[/] --{size}{smaller}: {_told(result)}")
     for case, reason in result.manifest["skipped"].items():
         console.print(f"  left out: {case}: {reason}", markup=False)
     failures = sum(bool(row.get("failure")) for row in result.table)

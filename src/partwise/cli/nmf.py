@@ -50,6 +50,9 @@ def nmf(
     ] = "1",
     cg_steps: Annotated[int, typer.Option(min=1, help="Conjugate gradient iterations; 1 is the published rule.")] = 1,
     signed: Annotated[bool, typer.Option("--signed", help="Leave out step 11: features may be negative.")] = False,
+    printed_order: Annotated[
+        bool, typer.Option("--printed-order", help="Step 9 after step 8, with the new decoder, as printed.")
+    ] = False,
     single: Annotated[bool, typer.Option("--single", help="Compute in single precision.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Chooses the encoder to begin with.")] = 0,
     resume: Annotated[
@@ -75,7 +78,7 @@ def nmf(
     from partwise.runs import AtOnce, Interrupt
     from partwise.runs.progress import Counted, bar
 
-    settings = Settings(features, w, relaxation, cg_steps, not signed, single, seed, batch)
+    settings = Settings(features, w, relaxation, cg_steps, not signed, printed_order, single, seed, batch)
     rule, shape = settings.rule(), parse_shape(pictures, "--pictures")
     with told():
         stream = _Rows(data, follow=follow, single=single, skip_missing=skip_missing)
@@ -115,6 +118,7 @@ class Settings:
     relaxation: str
     cg_steps: int
     nonnegative: bool
+    printed_order: bool
     single: bool
     seed: int
     batch: int
@@ -128,7 +132,7 @@ class Settings:
             w, share = Decay.of(self.w.split(":"), "-w"), Decay.of(self.relaxation.split(":"), "--relaxation", 1.0)
         except InputError as error:
             raise Failure(str(error), 2) from error
-        return Rule(w, share, self.cg_steps, self.nonnegative)
+        return Rule(w, share, self.cg_steps, self.nonnegative, self.printed_order)
 
 
 class Run:

@@ -4,7 +4,8 @@ Generators (``make_*``) return a `Mixture`, noise (``add_*``) turns one mixture 
 (``load_*``, `read_texts` for files of your own) return a `Dataset`. Samples are rows, everywhere.
 """
 
-from partwise.datasets.binary import make_binary_mixtures
+from partwise.datasets.binary import make_binary_mixtures, make_independent_mixtures
+from partwise.datasets.correlated import make_correlated_mixtures
 from partwise.datasets.digits import make_digit_mixtures
 from partwise.datasets.loaders import (
     Dataset,
@@ -26,11 +27,13 @@ from partwise.datasets.loaders import (
 from partwise.datasets.mixture import Mixture
 from partwise.datasets.noise import (
     add_adversarial_noise,
+    add_correlated_noise,
+    add_corruption,
     add_gaussian_noise,
     add_multinomial_noise,
     add_unbiased_noise,
 )
-from partwise.datasets.separable import make_dominant, make_laurberg, make_separable
+from partwise.datasets.separable import make_dominant, make_laurberg, make_separable, make_strictly_dominant
 from partwise.datasets.text import read_texts
 from partwise.datasets.topics import make_topics
 from partwise.datasets.visual import count_visual_words
@@ -39,6 +42,8 @@ __all__ = [
     "Dataset",
     "Mixture",
     "add_adversarial_noise",
+    "add_correlated_noise",
+    "add_corruption",
     "add_gaussian_noise",
     "add_multinomial_noise",
     "add_unbiased_noise",
@@ -58,10 +63,13 @@ __all__ = [
     "load_tdt2",
     "load_yale",
     "make_binary_mixtures",
+    "make_correlated_mixtures",
     "make_digit_mixtures",
     "make_dominant",
+    "make_independent_mixtures",
     "make_laurberg",
     "make_separable",
+    "make_strictly_dominant",
     "make_topics",
     "read_texts",
 ]

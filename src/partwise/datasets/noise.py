@@ -13,7 +13,14 @@ from partwise.datasets.checks import RandomState, as_generator, check_choice, ch
 from partwise.datasets.mixture import Mixture
 from partwise.exceptions import InputError
 
-__all__ = ["add_adversarial_noise", "add_gaussian_noise", "add_multinomial_noise", "add_unbiased_noise"]
+__all__ = [
+    "add_adversarial_noise",
+    "add_correlated_noise",
+    "add_corruption",
+    "add_gaussian_noise",
+    "add_multinomial_noise",
+    "add_unbiased_noise",
+]
 
 
 def add_gaussian_noise(
@@ -57,6 +64,126 @@ def add_gaussian_noise(
     size = level / np.sqrt(signal.shape[1]) * np.linalg.norm(signal, axis=1, keepdims=True)
     N = size * as_generator(random_state).standard_normal(signal.shape)
     return _with_noise(mixture, N, clip)
+
+
+def add_correlated_noise(
+    mixture: Mixture,
+    level: float,
+    *,
+    spread: float = 1.0,
+    clip: bool = False,
+    random_state: RandomState = None,
+) -> Mixture:
+    r"""Add Gaussian noise that differs from sample to sample and is correlated between features: Lemma 2 [1]_.
+
+    Sample j has the covariance :math:`\Sigma_j = Q^T \mathrm{diag}(s_j^2) Q` of norm ``level**2``: Q is a random
+    rotation, whose first direction raises a random half of the features and lowers the others, and the
+    standard deviations s_j are uniform between ``(1 - spread) * level`` and `level`, which that first one has.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        What to add to; it is left as it is. Noise that it has stays in the sum.
+    level : float
+        Standard deviation in the strongest direction, the root of the covariance's spectral norm.
+    spread : float, default=1.0
+        How far directions differ; 0 makes independent noise of this standard deviation on all entries, as in Lemma 1.
+    clip : bool, default=False
+        Set negative entries of the sum to 0; ``noise`` is what remains added.
+    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
+        Makes the result reproducible.
+
+    Returns
+    -------
+    Mixture
+        The noisy data with the same truth.
+
+    References
+    ----------
+    .. [1] C. Bhattacharyya, N. Goyal, R. Kannan, J. Pani, "Non-negative matrix factorization under
+       heavy noise", ICML 2016, Section 2, "General Correlated Noise".
+
+    Examples
+    --------
+    >>> from partwise.datasets import add_correlated_noise, make_dominant
+    >>> add_correlated_noise(make_dominant(random_state=0), 0.01, random_state=0)
+    Mixture(n_samples=100, n_features=100, n_components=10, noisy)
+    """
+    level, spread = check_real("level", level), check_real("spread", spread)
+    if spread > 1.0:
+        raise InputError(f"spread={spread!r} would make negative deviations: give at most 1.", parameter="spread")
+    rng = as_generator(random_state)
+    n, d = mixture.X.shape
+    if spread == 0.0:  # whatever the rotation
+        return _with_noise(mixture, level * rng.standard_normal((n, d)), clip)
+    directions = rng.standard_normal((d, d))
+    directions[:, 0] = rng.permutation(np.where(np.arange(d) < d // 2, 1.0, -1.0))
+    Q = np.linalg.qr(directions)[0].T
+    deviations = level * rng.uniform(1.0 - spread, 1.0, size=(n, d))
+    deviations[:, 0] = level
+    return _with_noise(mixture, deviations * rng.standard_normal((n, d)) @ Q, clip)
+
+
+def add_corruption(
+    mixture: Mixture,
+    share: float,
+    *,
+    size: float = 1.0,
+    pattern: str = "spike",
+    random_state: RandomState = None,
+) -> Mixture:
+    """Corrupt a few samples, each by as much as the sample itself: the adversary of Lemma 4 [1]_.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        What to corrupt; it is left as it is. Noise that it has stays in the sum.
+    share : float
+        Share of the samples, rounded down to whole ones; Lemma 4 allows eps squared.
+    size : float, default=1.0
+        Largest l1 norm of what is done to a sample, 1 in Lemma 4, where samples sum to at most one.
+    pattern : {"spike", "occlude"}, default="spike"
+        "spike": all of `size` is added to one feature, the same for all samples, which is the worst for any mean of
+        them. "occlude": the largest entries of a sample are set to zero, as far as `size` goes, as where
+        something stands before a face.
+    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
+        Which samples, and which feature.
+
+    Returns
+    -------
+    Mixture
+        The corrupted data with the same truth.
+
+    References
+    ----------
+    .. [1] C. Bhattacharyya, N. Goyal, R. Kannan, J. Pani, "Non-negative matrix factorization under
+       heavy noise", ICML 2016, Lemma 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.datasets import add_corruption, make_dominant
+    >>> noisy = add_corruption(make_dominant(random_state=0), 0.05, random_state=0)
+    >>> np.abs(noisy.noise).sum(axis=1).nonzero()[0].size
+    5
+    """
+    share, size = check_real("share", share), check_real("size", size)
+    check_choice("pattern", pattern, ("spike", "occlude"))
+    if share > 1.0:
+        raise InputError(f"share={share!r} is of the samples: give at most 1.", parameter="share")
+    rng = as_generator(random_state)
+    n, d = mixture.X.shape
+    chosen = rng.choice(n, int(share * n * (1.0 + 1e-12)), replace=False)  # 0.07 of 100 is 7, whatever the rounding
+    N = np.zeros((n, d))
+    if pattern == "spike":
+        N[chosen, rng.integers(d)] = size
+    else:
+        order = np.argsort(-mixture.X[chosen], axis=1)
+        falling = np.maximum(np.take_along_axis(mixture.X[chosen], order, axis=1), 0.0)
+        before = np.cumsum(falling, axis=1) - falling
+        removed = np.clip(size - before, 0.0, falling)
+        N[chosen[:, None], order] = -removed
+    return _with_noise(mixture, N, clip=False)
 
 
 def add_multinomial_noise(mixture: Mixture, n_draws: int = 60, *, random_state: RandomState = None) -> Mixture:

@@ -17,7 +17,7 @@ from partwise.datasets.checks import (
 from partwise.datasets.mixture import Mixture
 from partwise.exceptions import InputError
 
-__all__ = ["make_dominant", "make_laurberg", "make_separable"]
+__all__ = ["make_dominant", "make_laurberg", "make_separable", "make_strictly_dominant"]
 
 
 def make_separable(
@@ -174,6 +174,94 @@ def make_dominant(
     dominant = tuple(np.sort(place[c * l : c * (l + 1)]) for l in range(k))
     H = np.ascontiguousarray(H[:, order])
     return Mixture(W @ H, H, W, dominant_features=dominant, labels=W.argmax(axis=1))
+
+
+def make_strictly_dominant(
+    *,
+    n_samples: int = 500,
+    n_components: int = 2,
+    n_dominant: int = 2,
+    n_shared: int = 6,
+    dominant_weight: float = 0.9,
+    rho: float = 0.0,
+    alpha: float = 0.9,
+    pure: float = 0.8,
+    random_state: RandomState = None,
+) -> Mixture:
+    r"""Make data on which conditions D1 to D3 of the Dominant NMF model hold by construction [1]_.
+
+    `make_dominant`, the paper's own, favours them and promises nothing. Here component l has `dominant_weight`
+    in equal parts on `n_dominant` features of its own, `rho` times as much on each of those of the others, and the
+    rest, in random parts, on features that all share. A share `pure` of the samples is one component alone, equally
+    many for each (D3); in the others one has a weight between `alpha` and 1, and the others what is left, so that
+    D2 holds with :math:`\beta = 1 - \alpha`. Weights and components sum to one.
+
+    Parameters
+    ----------
+    n_samples, n_components : int, default=500, 2
+        The sizes n and k.
+    n_dominant, n_shared : int, default=2, 6
+        Features that a component has to itself, and that all have.
+    dominant_weight : float, default=0.9
+        The paper's p0, of D1; gamma is ``dominant_weight / n_dominant``.
+    rho : float, default=0.0
+        The paper's, of D1.
+    alpha : float, default=0.9
+        Least weight of the dominant component, of D2.
+    pure : float, default=0.8
+        Share of the samples that are pure; eps0 of D3 is ``pure / n_components``, rounded down to whole samples.
+    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
+        Makes the result reproducible.
+
+    Returns
+    -------
+    Mixture
+        Noiseless; ``dominant_features`` are the sets S_l, and ``labels`` say which T_l a sample is in.
+
+    References
+    ----------
+    .. [1] C. Bhattacharyya, N. Goyal, R. Kannan, J. Pani, "Non-negative matrix factorization under
+       heavy noise", ICML 2016, Section 3.
+
+    Examples
+    --------
+    >>> from partwise.datasets import make_strictly_dominant
+    >>> from partwise.metrics import dominant_conditions
+    >>> data = make_strictly_dominant(random_state=0)
+    >>> asked = {"rho": 0.0, "p0": 0.9, "alpha": 0.9, "beta": 0.1, "w0": 0.5, "eps0": 0.4, "eps4": 1e-3}
+    >>> found = dominant_conditions(data.components, data.weights, 0.0 * data.X, **asked)
+    >>> found.theorem_1
+    True
+    """
+    n, k = check_integer("n_samples", n_samples), check_integer("n_components", n_components)
+    c, shared = check_integer("n_dominant", n_dominant), check_integer("n_shared", n_shared, 0)
+    shares = {"dominant_weight": dominant_weight, "rho": rho, "alpha": alpha, "pure": pure}
+    for name, value in shares.items():
+        if not 0.0 <= value <= 1.0:
+            raise InputError(f"{name}={value!r} is a share: give a number between 0 and 1.", parameter=name)
+    left = 1.0 - dominant_weight * (1.0 + rho * (k - 1))
+    if left < -1e-12 or not dominant_weight or (left > 1e-12 and not shared):
+        raise InputError(
+            f"dominant_weight={dominant_weight!r} with rho={rho!r} leaves {left:.3g} of a component for "
+            f"n_shared={shared} features: what it has must sum to one.",
+            parameter="dominant_weight",
+        )
+    rng = as_generator(random_state)
+    own = np.repeat(np.where(np.eye(k, dtype=bool), 1.0, rho), c, axis=1) * dominant_weight / c
+    rest = max(left, 0.0) * rng.dirichlet(np.ones(shared), size=k) if shared else np.zeros((k, 0))
+    order = rng.permutation(c * k + shared)
+    H = np.ascontiguousarray(np.hstack([own, rest])[:, order])
+    place = np.argsort(order)
+    labels = rng.permutation(np.arange(n) % k)
+    W = np.eye(k)[labels]
+    for l in range(k if k > 1 else 0):
+        members = np.flatnonzero(labels == l)
+        mixed = members[int(np.ceil(pure * len(members) - 1e-9)) :]
+        W[mixed, l] = rng.uniform(alpha, 1.0, size=len(mixed))
+        others = np.delete(np.arange(k), l)
+        W[mixed[:, None], others] = (1.0 - W[mixed, l])[:, None] * rng.dirichlet(np.ones(k - 1), size=len(mixed))
+    dominant = tuple(np.sort(place[c * l : c * (l + 1)]) for l in range(k))
+    return Mixture(W @ H, H, W, dominant_features=dominant, labels=labels)
 
 
 def make_laurberg(alpha: float = 0.1) -> Mixture:

@@ -1,13 +1,15 @@
 """Thin scikit-learn classes over the algorithms."""
 
 from partwise.estimators.and_ import AND
-from partwise.estimators.classic import ANLS, HALS, MU
+from partwise.estimators.classic import ANLS, HALS
+from partwise.estimators.clustered import TSVD, KMeans
 from partwise.estimators.conservative import ConservativeNMF
 from partwise.estimators.facets import Facets
+from partwise.estimators.multiplicative import MU
 from partwise.estimators.purification import Purification
 from partwise.estimators.separable import SPA, XRAY, ConvexHull, EllipsoidalSPA, PreconditionedSPA, SeparableLP
 from partwise.estimators.topics import AnchorTopics
-from partwise.estimators.tsvdnmf import TSVD, TSVDNMF, KMeans
+from partwise.estimators.tsvdnmf import TSVDNMF
 
 __all__ = [
     "AND",

@@ -9,28 +9,32 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from partwise.algorithms.and_ import (
+from partwise.algorithms.and_ import BatchState, batch_stages, gradient_stages
+from partwise.algorithms.loop import Progress, State
+from partwise.algorithms.schedule import Adaptive
+from partwise.algorithms.signal import Signal, find_signal, nothing, weight_noise
+from partwise.algorithms.thresholds import (
     DECAY,
     FIRST,
-    STEPS,
-    BatchState,
+    ByTheorem,
     Falling,
     Listed,
     Thresholds,
     adaptive,
-    batch_stages,
-    gradient_stages,
+    start_quantities,
 )
-from partwise.algorithms.loop import Progress, State
-from partwise.algorithms.signal import Signal, find_signal, nothing, weight_noise
-from partwise.estimators.base import Iterative, generator
+from partwise.estimators.base import generator
+from partwise.estimators.monitoring import Monitored
 from partwise.exceptions import InputError
+from partwise.metrics.conditions.start import RecoveryMeasures
 from partwise.outcomes import CHANGE
 from partwise.sources import Inspection, RowSource, inspect
 from partwise.starts import make_start, near_pure_start
 
+STEPS = 50  # T of the paper's experiments (under noise 100)
 
-class AND(Iterative):
+
+class AND(Monitored):
     r"""Alternating non-negative gradient descent, as published: decode, threshold, gradient steps.
 
     Y. Li and Y. Liang's Algorithm 1 [1]_, and by default with the constants of their experiments. A stage with the
@@ -48,10 +52,11 @@ class AND(Iterative):
         Where to start. "pure": the means of near-pure samples, found among directions in the span of the data, so that
         neither noise nor the size of a sample decides. Thresholds are in the unit of the weights that a given start
         decodes.
-    thresholds : float, "adaptive" or sequence of float, default=0.1
+    thresholds : float, "adaptive", "theorem" or sequence of float, default=0.1
         A number is the threshold of the first stage, from which it falls by `decay`; a sequence has one for every
         stage. "adaptive": relative to the largest weight, as low as the negative decoded weights (which can only be
-        errors) allow.
+        errors) allow. "theorem": by the rule after Theorem 4,
+        :math:`\alpha = (\lambda \|E_0\|_2 / r)^{2/(q+1)}`; see `known`.
     decay : float, default=1.1
         Factor by which a threshold falls from stage to stage, and by which an adaptive one falls at least; 1 keeps it
         constant.
@@ -59,6 +64,14 @@ class AND(Iterative):
         Gradient steps of a stage, T (100 in the paper's experiments under noise); "exact" is the limit of many.
     step_size : float, default=1.0
         The paper's step eta times the largest eigenvalue of the weights' Gram matrix; must be below 2.
+    eta : float, optional
+        The paper's step eta itself, a constant, in place of `step_size`:
+        :math:`H \leftarrow H + \eta\, \mathrm{mean}(w^\top (x - w H))`, the mean over the batch. With `batch_size` 1
+        (or :meth:`partial_fit`, one sample a call), ``floor=0`` and ``tol=0`` this is Algorithm 1 line by line; its
+        loops t = 0, ..., T are ``steps = T + 1``. It must be below 2 over the largest eigenvalue of ``E[w w']``.
+    known : mapping, optional
+        What Theorem 4's rule needs, with ``thresholds="theorem"``: "r", "lam" and "q" of the weights, and "truth", the
+        true components, from which :math:`\|E_0\|_2` is. What is not given is estimated from the decoded weights.
     batch_size : int, optional
         Take every gradient step on a fresh, shuffled batch of this many samples instead of on all of them. Not with
         ``steps="exact"`` or ``thresholds="adaptive"``.
@@ -70,6 +83,10 @@ class AND(Iterative):
         Largest number of stages.
     tol : float, default=1e-10
         Stop when no component changes by more than this, relative to the largest.
+    monitor : bool, default=False
+        Watch the proof without a truth: the same iteration on two halves of the samples, one measured by the parts of
+        the other (``halves_``, and columns of ``history_``). It is two and a half times the work and leaves the
+        components as they are.
     random_state : int, Generator or RandomState, optional
         Seed.
     callbacks : list of callables
@@ -94,7 +111,10 @@ class AND(Iterative):
     history_ : History
         One row a stage: time, objective (half the squared residual; of a batch on average), change of the components
         (``residual``), threshold, its floor, mean number of active weights; if a truth was given the error and the
-        quantities of the proofs (:class:`partwise.metrics.RecoveryMeasures`).
+        quantities of the proofs (:class:`partwise.metrics.RecoveryMeasures`); with `monitor` these between halves
+        (``half_...``).
+    halves_ : Halves
+        With `monitor`: how far two halves of the samples disagree on every component, and what that says of its error.
     n_iter_ : int
         Stages done.
     converged_ : bool
@@ -128,11 +148,13 @@ class AND(Iterative):
     _follows_proof: ClassVar[bool] = True
     _residual: ClassVar[str] = CHANGE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Iterative._parameter_constraints,
-        "thresholds": [StrOptions({"adaptive"}), Interval(Real, 0, None, closed="left"), "array-like"],
+        **Monitored._parameter_constraints,
+        "thresholds": [StrOptions({"adaptive", "theorem"}), Interval(Real, 0, None, closed="left"), "array-like"],
         "decay": [Interval(Real, 1, None, closed="left")],
         "steps": [StrOptions({"exact"}), Interval(Integral, 1, None, closed="left")],
         "step_size": [Interval(Real, 0, 2, closed="neither")],
+        "eta": [Interval(Real, 0, None, closed="neither"), None],
+        "known": [dict, None],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "floor": [Interval(Real, 0, None, closed="left")],
     }
@@ -146,10 +168,13 @@ class AND(Iterative):
         decay: float = DECAY,
         steps: int | str = STEPS,
         step_size: float = 1.0,
+        eta: float | None = None,
+        known: dict[str, Any] | None = None,
         batch_size: int | None = None,
         floor: float = 0.0,
         max_iter: int = 300,
         tol: float = 1e-10,
+        monitor: bool = False,
         random_state: Any = None,
         callbacks: Any = (),
     ) -> None:
@@ -159,10 +184,13 @@ class AND(Iterative):
         self.decay = decay
         self.steps = steps
         self.step_size = step_size
+        self.eta = eta
+        self.known = known
         self.batch_size = batch_size
         self.floor = floor
         self.max_iter = max_iter
         self.tol = tol
+        self.monitor = monitor
         self.random_state = random_state
         self.callbacks = callbacks
 
@@ -187,6 +215,8 @@ class AND(Iterative):
             The estimator.
         """
         self._validate_params()
+        if self.monitor:
+            raise InputError("{parameter}: a stream has no halves; give all samples to fit", parameter="monitor")
         with self._all_or_nothing():
             return self._take_batch(X)
 
@@ -222,6 +252,8 @@ class AND(Iterative):
         if self._online.over:
             raise InputError("thresholds: the sequence has ended; no further stage is possible", parameter="thresholds")
         objective = [self._online.step(batch) for batch in source.batches(source.shape[0])]
+        if self._online.diverged:
+            raise InputError(f"eta={self.eta!r}: the components are not finite; use a smaller one", parameter="eta")
         self.n_iter_ += 1
         self.components_ = self._online.H.astype(source.dtype)
         self.n_components_ = len(self.components_)
@@ -242,6 +274,22 @@ class AND(Iterative):
             )
         return Listed(tuple(given.tolist()))
 
+    def _schedule(self, source: RowSource, H0: Any) -> Thresholds | Adaptive | ByTheorem:
+        if not isinstance(self.thresholds, str):
+            return self._thresholds()
+        if self.thresholds == "adaptive":
+            return adaptive(self.decay)
+        known = dict(self.known or {})
+        truth = known.pop("truth", None)
+        if unknown := known.keys() - {"r", "lam", "q"}:
+            raise InputError(
+                f"known has {', '.join(map(repr, sorted(unknown)))}: Theorem 4 has 'r', 'lam', 'q' and 'truth'.",
+                parameter="known",
+            )
+        if len(known) < 3:
+            known = start_quantities(source, H0) | known
+        return ByTheorem(**known, truth=None if truth is None else RecoveryMeasures(truth))
+
     def _batch_state(self, H0: Any, noise: float) -> BatchState:
         for name in ("thresholds", "steps"):
             if isinstance(value := getattr(self, name), str):
@@ -249,7 +297,7 @@ class AND(Iterative):
                     f"{name}={value!r} needs all the data at once; with batches give a number", parameter=name
                 )
         noise = self.floor * float(np.nan_to_num(noise))
-        return BatchState(H0, self._thresholds(), int(self.steps), self.step_size, noise)
+        return BatchState(H0, self._thresholds(), int(self.steps), self.step_size, noise, eta=self.eta)
 
     def _begin(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
@@ -262,13 +310,13 @@ class AND(Iterative):
         if self.batch_size is not None:
             online = self._batch_state(H0, signal.noise)
             return batch_stages(source, online, batch_size=int(self.batch_size), rng=rng, tol=self.tol, state=state)
-        named = isinstance(self.thresholds, str)
         return gradient_stages(
             source,
             H0,
-            thresholds=adaptive(self.decay) if named else self._thresholds(),
+            thresholds=self._schedule(source, H0),
             steps=None if isinstance(self.steps, str) else int(self.steps),
             step_size=self.step_size,
+            eta=self.eta,
             signal=signal,
             floor=self.floor,
             squared_norm=seen.squared_norm,

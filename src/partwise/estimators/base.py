@@ -416,6 +416,17 @@ class Looped(Ended, Factorization):
         """The algorithm on this data, or behind this state."""
         raise NotImplementedError
 
+    def _watched(
+        self,
+        iterations: Iterator[Progress],
+        source: RowSource,
+        k: int,
+        seed: npt.NDArray[np.uint8],
+        state: State | None,
+    ) -> Iterator[Progress]:
+        """The iterations, with whatever is to be recorded beside them; the seed is the same behind a state."""
+        return iterations
+
     def _limits(self) -> tuple[int, float]:
         """Largest number of iterations, and the residual at which the loop stops."""
         return self.max_iter, self.tol
@@ -433,8 +444,9 @@ class Looped(Ended, Factorization):
         kept = {OF: of, "rng": packed(rng)}
         began = perf_counter()
         max_iter, tol = self._limits()
+        iterations = self._begin(source, k, seen, rng, state)
         result = run(
-            self._begin(source, k, seen, rng, state),
+            self._watched(iterations, source, k, kept["rng"], state),
             max_iter=max_iter,
             tol=tol,
             measure=self._residual,
@@ -453,7 +465,7 @@ class Looped(Ended, Factorization):
         telling.warn(self.stop_, type(self).__name__, tol=self._limits()[1])
         return fitted
 
-    def _measures(self, truth: Any) -> Callable[[Any], dict[str, float]]:
+    def _measures(self, truth: Any) -> Callable[[Progress], dict[str, float]]:
         """What the history records when a truth is given."""
         return partial(_error_against, truth=truth, theory=RecoveryMeasures(truth) if self._follows_proof else None)
 
@@ -507,6 +519,6 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def _error_against(components: Any, truth: Any, theory: RecoveryMeasures | None) -> dict[str, float]:
-    error = {"error": float(total_correlation_error(components, truth))}
-    return error if theory is None else {**error, **theory(components)}
+def _error_against(progress: Progress, truth: Any, theory: RecoveryMeasures | None) -> dict[str, float]:
+    error = {"error": float(total_correlation_error(progress.components, truth))}
+    return error if theory is None else {**error, **theory(progress.components)}

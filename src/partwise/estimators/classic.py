@@ -1,4 +1,4 @@
-"""HALS, ANLS and MU as scikit-learn estimators."""
+"""HALS and ANLS as scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -7,24 +7,20 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from partwise.algorithms.anls import anls
-from partwise.algorithms.engine import PENALTIES, Divergence, Factor
-from partwise.algorithms.engine.multiplicative import decode_rows
+from partwise.algorithms.engine import PENALTIES, Factor
 from partwise.algorithms.hals import hals, suggested_sweeps
 from partwise.algorithms.loop import Progress, State
-from partwise.algorithms.mu import mu
 from partwise.estimators.base import Iterative
-from partwise.exceptions import InputError
 from partwise.linalg.nnls import Gram, decode_block
 from partwise.sources import Inspection, RowSource
 
 _PENALTIES = {name: [Interval(Real, 0, None, closed="left")] for name in ("l1_W", "l2_W", "l1_H", "l2_H")}
 
 
-class _Penalised(Iterative):
+class Penalised(Iterative):
     """Elastic-net penalties on both factors; their sizes are put in here, once."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**Iterative._parameter_constraints, **_PENALTIES}
@@ -75,7 +71,7 @@ class _Penalised(Iterative):
         return partial(decode_block, gram=Gram.of(self.components_, dtype, **self._on_W().elastic))
 
 
-class HALS(_Penalised):
+class HALS(Penalised):
     """Hierarchical alternating least squares: the fast general-purpose factorization.
 
     Minimises ``1/2 |X - W H|^2 + m (l1_W |W|_1 + l2_W/2 |W|^2) + n (l1_H |H|_1 + l2_H/2 |H|^2)`` over
@@ -143,7 +139,7 @@ class HALS(_Penalised):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **_Penalised._parameter_constraints,
+        **Penalised._parameter_constraints,
         "sweeps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "extrapolate": ["boolean"],
     }
@@ -194,7 +190,7 @@ class HALS(_Penalised):
         )
 
 
-class ANLS(_Penalised):
+class ANLS(Penalised):
     """Alternating exact non-negative least squares: each factor is solved to optimality given the other.
 
     Fewer, dearer iterations than :class:`HALS`, with the same objective and penalties.
@@ -263,135 +259,3 @@ class ANLS(_Penalised):
             on_H=self._on("H", source.shape[0]),
             state=state,
         )
-
-
-class MU(_Penalised):
-    """Multiplicative updates for the squared error, the Kullback-Leibler or any beta-divergence.
-
-    Minimises ``D_beta(X | W H)`` (for 2: ``1/2 |X - W H|^2``) plus the penalties of :class:`HALS`.
-
-    Parameters
-    ----------
-    n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
-    init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
-        Where to start. Zeros could never be left, so they are lifted to a small positive value.
-    beta_loss : float or {"frobenius", "kullback-leibler", "itakura-saito"}, default="frobenius"
-        The divergence; the names stand for 2, 1 and 0. For 0 and below the data must be positive.
-    l1_W, l2_W, l1_H, l2_H : float, default=0
-        Penalties; their meaning depends neither on the number of samples nor of features. Penalise both factors or
-        none: with one alone the other grows without bound while the penalty vanishes.
-    max_iter : int, default=1000
-        Largest number of iterations, each a pass over the data.
-    tol : float, default=1e-5
-        Stop when the residual of the optimality conditions of both factors, relative to the data, is this
-        small.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        The parts.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` in the Frobenius norm, whatever the divergence, with the weights of ``transform``.
-    history_ : History
-        One row an iteration: time, objective, KKT residual, and the error if a truth was given.
-    n_iter_ : int
-        Iterations done.
-    converged_ : bool
-        Whether the optimality conditions hold to ``tol``.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
-    residual_, kkt_ : float
-        Residual of the optimality conditions in the last iteration.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
-
-    References
-    ----------
-    Lee & Seung (2001); Févotte & Idier (2011).
-
-    Examples
-    --------
-    >>> import numpy as np, partwise as pw
-    >>> X = np.random.default_rng(0).poisson(3.0, (50, 20))
-    >>> model = pw.MU(4, beta_loss="kullback-leibler", tol=1e-2).fit(X)
-    >>> bool(np.all(np.diff(model.history_["objective"]) <= 0))
-    True
-    """
-
-    _NAMES: ClassVar[dict[str, float]] = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **_Penalised._parameter_constraints,
-        "beta_loss": [StrOptions(set(_NAMES)), Interval(Real, None, None, closed="neither")],
-    }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        init: Any = "pure",
-        beta_loss: Any = "frobenius",
-        l1_W: float = 0.0,
-        l2_W: float = 0.0,
-        l1_H: float = 0.0,
-        l2_H: float = 0.0,
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        callbacks: Any = (),
-    ) -> None:
-        super().__init__(
-            n_components,
-            init=init,
-            l1_W=l1_W,
-            l2_W=l2_W,
-            l1_H=l1_H,
-            l2_H=l2_H,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            callbacks=callbacks,
-        )
-        self.beta_loss = beta_loss
-
-    @property
-    def _beta(self) -> float:
-        beta = float(self._NAMES[self.beta_loss] if isinstance(self.beta_loss, str) else self.beta_loss)
-        # near 0 and 1 the general formula divides rounding errors by beta (beta - 1); the limit is nearer the truth
-        return float(round(beta)) if abs(beta - round(beta)) < 1e-6 else beta
-
-    def _check_data(self, seen: Inspection, *, squares: bool = True) -> None:
-        super()._check_data(seen, squares=squares)
-        zeros = seen.shape[0] * seen.shape[1] - seen.nonzero
-        if self._beta <= 0.0 and zeros:
-            raise InputError(
-                f"beta_loss={self.beta_loss!r} needs {{parameter}} > 0 everywhere, but {{parameter}} holds {zeros} "
-                "zero(s): the divergence is infinite; use beta_loss > 0 or add a small constant to {parameter}",
-                parameter="X",
-                kind="zero",
-            )
-
-    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
-        return mu(
-            source,
-            H0,
-            squared_norm=seen.squared_norm,
-            beta=self._beta,
-            on_W=self._on_W(),
-            on_H=self._on("H", source.shape[0]),
-            state=state,
-        )
-
-    def _decoder(self, dtype: Any) -> Any:
-        if self._beta == 2.0:
-            return super()._decoder(dtype)
-        Ht = np.ascontiguousarray(self.components_.T, dtype)
-        return partial(decode_rows, H=Ht, loss=Divergence(self._beta), on_W=self._on_W())

@@ -46,6 +46,10 @@ class ConservativeNMF(Looped):
     nonnegative : bool, default=True
         Set negative entries of the decoder to zero after each sample, step 11 of the rule. Without it the
         error falls faster, but usually to a larger cone than that of the true parts.
+    printed_order : bool, default=False
+        Compute step 9, the multiplier of the code, from the decoder that step 8 has just changed, as the printed
+        summary of the rule can be read, and not from the one before, as its equation (6) has it. A code's change then
+        also has ``w |eta|^2 y``, which is never negative, and learning does not settle.
     decoder : {"nnls", "encoder"}, default="nnls"
         Where the weights in ``transform`` come from: exact non-negative least squares with ``components_``, or the
         learnt encoder, ``max(0, E x)``, which is one small product.
@@ -111,6 +115,7 @@ class ConservativeNMF(Looped):
         "relaxation": [Interval(Real, 0, 1, closed="right"), "array-like"],
         "cg_steps": [Interval(Integral, 1, None, closed="left")],
         "nonnegative": ["boolean"],
+        "printed_order": ["boolean"],
         "decoder": [StrOptions({"nnls", "encoder"})],
         "max_passes": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
@@ -128,6 +133,7 @@ class ConservativeNMF(Looped):
         relaxation: Any = 1.0,
         cg_steps: int = 1,
         nonnegative: bool = True,
+        printed_order: bool = False,
         decoder: str = "nnls",
         max_passes: int = 10,
         shuffle: bool = False,
@@ -141,6 +147,7 @@ class ConservativeNMF(Looped):
         self.relaxation = relaxation
         self.cg_steps = cg_steps
         self.nonnegative = nonnegative
+        self.printed_order = printed_order
         self.decoder = decoder
         self.max_passes = max_passes
         self.shuffle = shuffle
@@ -215,7 +222,8 @@ class ConservativeNMF(Looped):
 
     def _rule(self) -> Rule:
         share = Decay.of(self.relaxation, "relaxation", largest=1.0)
-        return Rule(Decay.of(self.w, "w"), share, int(self.cg_steps), bool(self.nonnegative))
+        switches = bool(self.nonnegative), bool(self.printed_order)
+        return Rule(Decay.of(self.w, "w"), share, int(self.cg_steps), *switches)
 
     def _checked(self, X: Any) -> RowSource:
         """The samples as a source, looked at before one of them is learnt; a first batch brings a learner."""

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from partwise.algorithms.decoding import NORMS, Decoder
 from partwise.algorithms.loop import Progress, State
-from partwise.algorithms.purification import (
-    NORMS,
-    Batched,
-    Decoder,
-    Drawn,
-    Fresh,
-    balanced,
-    purify,
-    unit_weights,
-)
+from partwise.algorithms.purification import Batched, Drawn, Fresh, purify
+from partwise.algorithms.scaling import balanced, chosen_inverse, unit_weights
 from partwise.algorithms.signal import find_signal
-from partwise.estimators.base import Iterative
+from partwise.estimators.monitoring import Monitored
 from partwise.exceptions import InputError
+from partwise.metrics import ProofMeasures
 from partwise.outcomes import FIXED_POINT
 from partwise.sources import GeneratedSource, Inspection, RowSource
 from partwise.starts import make_start, near_pure_start
 
 
-class Purification(Iterative):
+class Purification(Monitored):
     r"""Components of independent weights under large noise: decode with a ReLU, update by a covariance.
 
     Algorithm 1 of Li, Liang and Risteski [1]_. With the left inverse P of the components H that has the least infinity
@@ -48,8 +43,10 @@ class Purification(Iterative):
     n_components : int, optional
         Number of components, at most the smaller of the numbers of samples and features, which is the default.
     init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
-        Where to start: near the truth, as (A3) says, by default at pure records. Components are scaled first so that
-        their typical large weights are 1, which gives `threshold` a meaning.
+        Where to start: near the truth, as (A3) says, by default at pure records.
+    rescale : bool, default=True
+        Scale the components of the start first, so that their typical large weights are 1, which gives `threshold` a
+        meaning. ``False``: the start is the paper's A(0) as it is given, for weights up to 1.
     threshold : float, default=0.3
         The paper's alpha, at least 0 and below 1: decoded weights below it are zero, the others lose it. Lower if most
         weights of a sample are active.
@@ -57,9 +54,10 @@ class Purification(Iterative):
         The paper's eta. Above ``2 (1 - alpha) / (2 - alpha)``, 0.82 for 0.3, the size of components swings up and up.
     scale : float, optional
         The paper's r. By default ``(1 - alpha) / (2 median Var(w_i))``, from the first decoding alone.
-    inverse : {"least-inf", "pinv"}, default="least-inf"
-        The left inverse: of least infinity norm, which amplifies adversarial noise least, or the pseudoinverse, which
-        does so for unbiased noise that is independent from entry to entry.
+    inverse : {"auto", "least-inf", "pinv"}, default="auto"
+        The left inverse: of least infinity norm, the published one, which amplifies adversarial noise least; or the
+        pseudoinverse, which does so for unbiased noise that is independent from entry to entry. "auto" decodes the
+        data by both at the start and takes the pseudoinverse if it makes clearly less of weights below zero.
     relu : bool, default=True
         ``False`` decodes by ``w = x P``, which cannot tell components from their rotations (equation 4): the proof's
         counterexample, to compare with.
@@ -77,7 +75,12 @@ class Purification(Iterative):
         Largest number of iterations, each a pass over the data; those of the finish count.
     tol : float, default=1e-5
         Stop when the fixed-point residual ``|2 r Cov(w, x) - H| / |H|`` is this small; with fresh samples, when it
-        is no longer more than the sampling error of all that were averaged.
+        is no longer more than the sampling error of all that were averaged. 0: all `max_iter` iterations, each of the
+        same step, as in Algorithm 1.
+    monitor : bool, default=False
+        Watch the proof without a truth: the same iteration on two halves of the samples, one measured by the parts of
+        the other (``halves_``, and columns of ``history_``). It is two and a half times the work and leaves the
+        components as they are.
     random_state : int, Generator or RandomState, optional
         Seed.
     callbacks : list of callables
@@ -91,6 +94,8 @@ class Purification(Iterative):
         The r that was used.
     threshold_ : float
         The alpha that was used.
+    inverse_ : str
+        The left inverse that was used.
     inverse_norm_ : float
         Infinity norm of the left inverse of the components: an entrywise error of the data is amplified by at most
         this factor in a weight. Infinite if they are linearly dependent.
@@ -103,7 +108,12 @@ class Purification(Iterative):
     history_ : History
         One row an iteration: time, fixed-point residual (``objective`` and ``residual``; in the finish, the change that
         the next exact step would make), threshold, step, scale, inverse_norm and gap (NaN in the finish); if a truth
-        was given the error and the quantities of the proof (:class:`partwise.metrics.RecoveryMeasures`).
+        was given the error and the quantities of the proof (:class:`partwise.metrics.RecoveryMeasures` and
+        :class:`partwise.metrics.ProofMeasures`, NaN in the finish).
+        was given the error and the quantities of the proof (:class:`partwise.metrics.RecoveryMeasures`); with `monitor`
+        these between halves (``half_...``).
+    halves_ : Halves
+        With `monitor`: how far two halves of the samples disagree on every component, and what that says of its error.
     n_iter_ : int
         Iterations done.
     converged_ : bool
@@ -140,11 +150,12 @@ class Purification(Iterative):
     _follows_proof: ClassVar[bool] = True
     _residual: ClassVar[str] = FIXED_POINT
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Iterative._parameter_constraints,
+        **Monitored._parameter_constraints,
         "threshold": [Interval(Real, 0, 1, closed="left")],
         "step": [Interval(Real, 0, 1, closed="right")],
         "scale": [Interval(Real, 0, None, closed="neither"), None],
-        "inverse": [StrOptions(set(NORMS))],
+        "rescale": ["boolean"],
+        "inverse": [StrOptions({"auto", *NORMS})],
         "relu": ["boolean"],
         "balance": ["boolean"],
         "batch_size": [Interval(Integral, 2, None, closed="left"), None],
@@ -156,21 +167,24 @@ class Purification(Iterative):
         n_components: int | None = None,
         *,
         init: Any = "pure",
+        rescale: bool = True,
         threshold: float = 0.3,
         step: float = 0.5,
         scale: float | None = None,
-        inverse: str = "least-inf",
+        inverse: str = "auto",
         relu: bool = True,
         balance: bool = False,
         batch_size: int | None = None,
         finish: str | None = "and",
         max_iter: int = 500,
         tol: float = 1e-5,
+        monitor: bool = False,
         random_state: Any = None,
         callbacks: Any = (),
     ) -> None:
         self.n_components = n_components
         self.init = init
+        self.rescale = rescale
         self.threshold = threshold
         self.step = step
         self.scale = scale
@@ -181,6 +195,7 @@ class Purification(Iterative):
         self.finish = finish
         self.max_iter = max_iter
         self.tol = tol
+        self.monitor = monitor
         self.random_state = random_state
         self.callbacks = callbacks
 
@@ -188,11 +203,15 @@ class Purification(Iterative):
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
     ) -> Iterator[Progress]:
         H, self.balance_ = np.empty((0, source.shape[1])), np.ones(k)
-        if state is None or self.balance:
-            H0 = self._start(source, k, seen, rng)
-            H, _ = unit_weights(source, H0, inverse=self.inverse)
+        self.inverse_ = self.inverse
+        if state is None or self.balance or self.inverse == "auto":
+            H = np.asarray(self._start(source, k, seen, rng), np.float64)
+            if self.inverse == "auto":
+                self.inverse_ = chosen_inverse(source, H)
+            if self.rescale:
+                H, _ = unit_weights(source, H, inverse=self.inverse_)
         if self.balance:
-            H, self.balance_ = balanced(source, H, threshold=self.threshold, inverse=self.inverse)
+            H, self.balance_ = balanced(source, H, threshold=self.threshold, inverse=self.inverse_)
         return purify(
             source,
             H,
@@ -200,10 +219,11 @@ class Purification(Iterative):
             threshold=float(self.threshold),
             step=float(self.step),
             scale=None if self.scale is None else float(self.scale),
-            inverse=self.inverse,
+            inverse=self.inverse_,
             relu=self.relu,
             fresh=self._fresh(source, rng, state),
             tol=self.tol,
+            endless=self.tol == 0.0,
             state=state,
         )
 
@@ -225,14 +245,28 @@ class Purification(Iterative):
             return Drawn(source, rng, state)
         return None if self.batch_size is None else Batched(source, int(self.batch_size), rng, state)
 
+    def _measures(self, truth: Any) -> Callable[[Progress], dict[str, float]]:
+        return partial(_measured, basic=super()._measures(truth), proof=ProofMeasures(truth))
+
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         fitted = super()._fit(X, truth, **how)
         used = self.history_["scale"][~np.isnan(self.history_["scale"])]
         self.scale_ = float(used[-1]) if len(used) else np.nan
         self.threshold_ = float(self.threshold)
         try:
-            decoder = Decoder.of(np.asarray(self.components_, np.float64), self.threshold_, self.inverse)
+            decoder = Decoder.of(np.asarray(self.components_, np.float64), self.threshold_, self.inverse_)
             self.inverse_norm_, self.gap_ = decoder.norm, decoder.gap
         except InputError:  # the components have become linearly dependent
             self.inverse_norm_, self.gap_ = np.inf, np.nan
         return fitted
+
+
+def _measured(
+    progress: Progress, basic: Callable[[Progress], dict[str, float]], proof: ProofMeasures
+) -> dict[str, float]:
+    row, details, kept = basic(progress), progress.details, progress.state
+    if "scale" not in details:  # exact steps have no update of this kind
+        return row | dict.fromkeys(proof.names, np.nan)
+    scale, step = details["scale"], details["step"]
+    update = (np.asarray(kept["target"]) + np.asarray(kept["H"])) / scale
+    return row | proof(kept["H"], update, scale=scale, step=step, threshold=details["threshold"])

@@ -14,6 +14,7 @@ import numpy as np
 
 import partwise.estimators as home
 from partwise.algorithms.loop import History
+from partwise.algorithms.monitor import Halves
 from partwise.algorithms.separability import Separability
 from partwise.estimators.base import Ended, Factorization
 from partwise.exceptions import InputError, ReaderError
@@ -27,7 +28,7 @@ from partwise.linalg.simplex import MixtureCertificate
 from partwise.outcomes import Stop
 from partwise.sources import RowSource, blocks
 
-RECORDS = {kind.__name__: kind for kind in (LPCertificate, MixtureCertificate, Preparation, Separability, Stop)}
+RECORDS = {kind.__name__: kind for kind in (Halves, LPCertificate, MixtureCertificate, Preparation, Separability, Stop)}
 ATTRIBUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 SAME_SHAPE = ("detectors_",)  # attributes shaped as the components
 

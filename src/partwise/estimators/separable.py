@@ -261,6 +261,10 @@ class EllipsoidalSPA(Separable):
     tol : float, default=0.0
         Singular values not above this times the largest are taken for noise, and as many anchors are picked as
         there are others; at 0, those that are rounding errors.
+    eta, theta : float, default=0.99, 5
+        Of the cutting planes that find the ellipsoid, as published: points with :math:`y^T L y` below eta leave the
+        few that it is computed from, and theta times the rank of those outside join in a round (our reading of the
+        names). They decide how soon and not what is found: the ellipsoid is the smallest, to a duality gap of 1e-10.
     random_state : int, Generator or RandomState, optional
         Seed of the search for the singular vectors.
 
@@ -298,19 +302,31 @@ class EllipsoidalSPA(Separable):
     _allow_negative: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Separable._parameter_constraints,
+        "eta": [Interval(Real, 0, 1, closed="left")],
+        "theta": [Interval(Real, 0, None, closed="neither")],
         "random_state": Factorization._parameter_constraints["random_state"],
     }
 
     def __init__(
-        self, n_components: int | None = None, *, axis: Axis = "samples", tol: float = 0.0, random_state: Any = None
+        self,
+        n_components: int | None = None,
+        *,
+        axis: Axis = "samples",
+        tol: float = 0.0,
+        eta: float = 0.99,
+        theta: float = 5.0,
+        random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.axis = axis
         self.tol = tol
+        self.eta = eta
+        self.theta = theta
         self.random_state = random_state
 
     def _pick(self, source: RowSource, k: int, rng: np.random.Generator) -> SPAResult:
-        return er_spa(source, _rank(source, k, self.tol, rng), axis=self.axis, rng=rng)
+        rank = _rank(source, k, self.tol, rng)
+        return er_spa(source, rank, axis=self.axis, eta=self.eta, theta=self.theta, rng=rng)
 
 
 class XRAY(Separable):

@@ -43,6 +43,7 @@ SENTENCES = {
     "diverged": "the components are not finite",
     "diverged/step": "stopped, the next components are not finite; use a smaller step",
     "diverged/step_size": "the components are not finite; use a smaller step_size",
+    "diverged/eta": "the components are not finite; use a smaller eta",
     "degenerate": "no further step is possible",
     "degenerate/merged": "two components fell together; the stage before is kept",
     "degenerate/constant-weights": "the weights of the start are the same in all samples: there is no covariance to "

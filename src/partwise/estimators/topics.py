@@ -12,10 +12,11 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from partwise.algorithms.cooccurrence import Cooccurrence
+from partwise.algorithms.counting import Weighting
 from partwise.algorithms.topics import (
-    Cooccurrence,
     Projection,
-    Weighting,
+    Search,
     explain_block,
     find_anchors,
     recover,
@@ -37,7 +38,7 @@ class AnchorTopics(Factorization):
     A document mixes topics, :math:`x \sim \mathrm{Multinomial}(w H)`. Two words of a document co-occur with
     probabilities :math:`Q = H^\top R H`, :math:`R = \mathrm E[w^\top w]`, of which counts give an unbiased estimate.
     The row of a word in Q, divided by its sum, is a mixture of the rows of anchor words by the probabilities of topics
-    given that word; Bayes' rule gives p(word | topic) [1]_ [2]_. The steps: anchors by SPA among the words of enough
+    given that word; Bayes' rule gives p(word | topic) [1]_ [2]_. The steps: anchors among the words of enough
     documents, each word's mixture by RecoverL2 or RecoverKL, Bayes; then, which is ours, a few steps of expectation
     maximisation, since the words' own co-occurrence leaves an error of sampling that the documents can make good.
 
@@ -48,6 +49,9 @@ class AnchorTopics(Factorization):
     min_documents : int, optional
         Anchors are sought among words in at least so many documents: the rows of rare words are noise. By default 50,
         or one document in 20 if there are less than 1000.
+    search : {"spa", "hull"}, default="spa"
+        How anchors are found: by SPA, or as Hsu's lecture and [1]_ do, by deleting every word whose row of Q is in the
+        convex hull of the others, nearest first until there are `n_components`; a linear program for most words.
     recover : {"l2", "kl"}, default="l2"
         What a word's mixture minimises: the squared distance, or the Kullback-Leibler divergence, for which Q is made
         and which takes minutes for thousands of words and a hundred topics.
@@ -123,6 +127,7 @@ class AnchorTopics(Factorization):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorization._parameter_constraints,
         "min_documents": [Interval(Integral, 1, None, closed="left"), None],
+        "search": [StrOptions({"spa", "hull"})],
         "recover": [StrOptions({"l2", "kl"})],
         "projection": [StrOptions({"spectral", "random"}), None],
         "weighting": [StrOptions({"length", "equal"})],
@@ -136,6 +141,7 @@ class AnchorTopics(Factorization):
         n_components: int | None = None,
         *,
         min_documents: int | None = None,
+        search: Search = "spa",
         recover: Loss = "l2",
         projection: Projection | None = "spectral",
         weighting: Weighting = "length",
@@ -146,6 +152,7 @@ class AnchorTopics(Factorization):
     ) -> None:
         self.n_components = n_components
         self.min_documents = min_documents
+        self.search = search
         self.recover = recover
         self.projection = projection
         self.weighting = weighting
@@ -208,7 +215,8 @@ class AnchorTopics(Factorization):
         kept = source.shape[0] - Q.n_dropped
         least = self.min_documents or min(ENOUGH_DOCUMENTS, max(1, kept // SMALL_CORPUS))
         rows = word_rows(Q, k, self.projection, rng)
-        anchors = self._anchors(rows, k, (Q.documents >= least) & (Q.probabilities > 0.0), int(least))
+        whole = rows if self.projection is None or self.search == "spa" else word_rows(Q, k, None, rng)
+        anchors = self._anchors(whole, k, (Q.documents >= least) & (Q.probabilities > 0.0), int(least))
         if self.recover == "kl" and self.projection is not None:
             rows = word_rows(Q, k, None, rng)
         H, prior, certificate = recover(Q, rows, anchors, self.recover)
@@ -220,8 +228,7 @@ class AnchorTopics(Factorization):
         self.word_probabilities_ = prior @ H
         return H.astype(source.dtype, copy=False)
 
-    @staticmethod
-    def _anchors(rows: RowSource, k: int, candidates: npt.NDArray[np.bool_], least: int) -> npt.NDArray[np.int64]:
+    def _anchors(self, rows: RowSource, k: int, candidates: npt.NDArray[np.bool_], least: int) -> npt.NDArray[np.int64]:
         if candidates.sum() < k:
             raise InputError(
                 f"only {candidates.sum()} words occur in at least min_documents={least} documents, too few for {k} "
@@ -229,7 +236,7 @@ class AnchorTopics(Factorization):
                 parameter="min_documents",
                 kind="too-many-components",
             )
-        anchors = find_anchors(rows, k, candidates)
+        anchors = find_anchors(rows, k, candidates, self.search)
         if len(anchors) < k:
             warnings.warn(
                 DegenerateDataWarning(

@@ -1,88 +1,44 @@
-"""TSVDNMF and what it is compared with, as scikit-learn estimators: records are clustered, then averaged."""
+"""TSVDNMF as a scikit-learn estimator."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from partwise.algorithms.bayes import refine
-from partwise.algorithms.kmeans import kmeans
 from partwise.algorithms.loop import Ending, Progress, Stages, State
 from partwise.algorithms.tsvdnmf import (
     Parts,
     basis_vectors,
     cluster,
     find_thresholds,
+    programmed_thresholds,
     prune,
-    tell,
-    tsvd_thresholds,
+    prune_programmed,
     usable,
 )
-from partwise.estimators.base import Looped
-from partwise.outcomes import CHANGE, Stop
+from partwise.estimators.clustered import Clustered, whole
+from partwise.linalg.absolute import decode_block
+from partwise.metrics import DominantConstants
+from partwise.outcomes import CHANGE
 from partwise.sources import Inspection, RowSource
 
 PAPER_EPS0 = 0.04
+# of the authors' program: shares of n/k for g and for the means, nu; share of n and number of records for pruning
+PROGRAM_RANK, PROGRAM_PURE, PROGRAM_NU, PROGRAM_GAP, PROGRAM_SLACK = 1.0 / 6.0, 0.55, 1.05, 0.02, 15.0
 # of an equal share of the records, from sparse to dense data: where a feature is positive in most records only its
 # largest values tell, and with few of them most records would be empty
 LEAST_SHARE, LARGEST_SHARE, DENSE = 0.1, 0.8, 8.0
 FEWEST_RANK, FEWEST_PURE = 10, 8  # order statistics and means of fewer records are mostly noise
 
 
-def _whole(x: float) -> int:
-    """The whole number below, and at least 1; what rounding left just below a whole number is that number."""
-    return max(1, int(x * (1.0 + 1e-12)))
-
-
-class _Clustered(Looped):
-    """Methods that find components from clusters of records in a few steps, not from a start."""
-
-    _allow_negative: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Looped._parameter_constraints,
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    def _limits(self) -> tuple[int, float]:
-        return self.max_iter, 0.0  # nothing is iterated to a tolerance
-
-    def _parts(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Parts:
-        raise NotImplementedError
-
-    def _begin(
-        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
-    ) -> Iterator[Progress]:
-        parts = self._parts(source, k, seen, rng)  # the same again behind a state
-        self._keep(source, parts)
-        tell(parts.notes)
-        return self._steps(source, parts, seen, rng, state)
-
-    def _steps(
-        self, source: RowSource, parts: Parts, seen: Inspection, rng: np.random.Generator, state: State | None
-    ) -> Stages:
-        yield Progress(parts.components.astype(source.dtype), np.nan)
-        return Stop("done") if parts.clusters.settled else Stop("max_iter", self.max_iter, cause="lloyd")
-
-    def _keep(self, source: RowSource, parts: Parts) -> None:
-        self.labels_ = source.deliver(parts.clusters.labels)
-        self.n_lloyd_ = parts.clusters.n_iter
-        self.thresholds_, self.pruned_ = parts.thresholds.levels, parts.thresholds.partner
-        self.dominant_features_, self.pure_records_ = parts.dominant, parts.pure
-
-    def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
-        fitted = super()._fit(X, truth, **how)
-        self.n_iter_ += self.n_lloyd_
-        return fitted
-
-
-class TSVDNMF(_Clustered):
+class TSVDNMF(Clustered):
     r"""NMF under heavy noise: threshold, cluster by singular vectors, average nearly pure records.
 
     The algorithm of Bhattacharyya, Goyal, Kannan and Pani [1]_ (Section 4; d features, n records). The noise of single
@@ -95,10 +51,12 @@ class TSVDNMF(_Clustered):
     2. The records of D are projected onto its k leading singular vectors.
     3. k-means there, then Lloyd's algorithm on D itself: clusters R_l.
     4. g(i, l) is the (eps0 n/2)-th largest entry of feature i in R_l; the dominant features J_l are those with
-       g(i, l) more than nu times any other g(i, l').
+       g(i, l) more than nu times any other g(i, l') and above :math:`\gamma - 2 \varepsilon_4`.
     5. A component is the mean of the `n_pure` records with the largest sum over J_l.
 
-    Weights are exact non-negative least squares. D is sparse, and all is done in passes over the records.
+    Weights are exact non-negative least squares, as in the paper's experiments, or those of least absolute
+    deviations, as in its introduction. D is sparse, and all is done in passes over the records. :meth:`of` takes the
+    constants of a model (:class:`partwise.metrics.DominantConstants`), from which the paper derives nu.
 
     Parameters
     ----------
@@ -112,18 +70,31 @@ class TSVDNMF(_Clustered):
     alpha : float, default=0.9
         Factor of the thresholds: least weight of a dominant component (condition D2).
     nu : float, default=1.15
-        How clearly a feature must dominate; the paper's nu.
+        How clearly a feature must dominate: 1.15 in the paper's experiments; it derives
+        ``(1 - alpha eps) / (beta + rho + 2 alpha eps)``, which is ``DominantConstants.nu``.
     eps4 : float, default=0.0
-        Noise allowed in thresholds and in g, whose least value is ``gamma - 2 eps4 = 0`` as in the paper.
+        Noise allowed in thresholds and in g.
+    gamma : float, optional
+        Least entry of a dominant feature in its component (condition D1): g(i, l) must be above ``gamma - 2 eps4``.
+        By default ``2 eps4``, as in the paper's experiments: above 0.
     n_pure : int, optional
         Records averaged for a component. The paper's is ``floor(eps0 n / 4)``, one record in its own Table 2. By
         default that, but at least 8, and at most an equal share of the records.
     prune : bool, default=True
         Steps 3 and 4 of the thresholding procedure. On more than ``4 k log(d) / eps0`` records the sets of records are
         compared on a random sample of so many, as the paper's Remark has it.
-    literal : bool, default=False
+    literal : bool or "program", default=False
         The paper's constants for `eps0` and `n_pure` unless they are given, and components as they are averaged: those
-        of data with negative entries may have some.
+        of data with negative entries may have some. The other parameters have the paper's values by default.
+        "program": the constants of the authors' own program [2]_ in place of `eps0`, `nu`, `eps4`, `gamma` and
+        `n_pure`. They are others than the paper says, and are those that give its Table 2: a threshold is the 4%
+        fractile, or the least positive entry where fewer are positive; g(i, l) is the n/(6k)-th largest entry, nu is
+        1.05, and 0.55 n/k records are averaged; sets are pruned where they differ by 2% of the records and lie in
+        each other but for 15. Its clusters are those of BIRCH, in place of which k-means is kept here.
+    norm : {"l2", "l1"}, default="l2"
+        What weights minimise: the Euclidean length of each row of X - W H, as in the paper's experiments
+        (:func:`partwise.nnls`), or the sum of its magnitudes, as in its introduction
+        (:func:`partwise.linalg.least_absolute`), which holds the features densely.
     refine : bool, default=False
         Go on with all the data: the components are drawn to what the noise leaves of the singular vectors and then
         improved by empirical Bayes (:mod:`partwise.algorithms.bayes`), where least squares would fit the noise.
@@ -184,6 +155,7 @@ class TSVDNMF(_Clustered):
     ----------
     .. [1] C. Bhattacharyya, N. Goyal, R. Kannan, J. Pani, "Non-negative matrix factorization under heavy noise",
        ICML 2016.
+    .. [2] J. Pani, github.com/jagdeeppani/tsvdnmf, 2016.
 
     Examples
     --------
@@ -197,15 +169,17 @@ class TSVDNMF(_Clustered):
 
     _residual: ClassVar[str] = CHANGE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **_Clustered._parameter_constraints,
+        **Clustered._parameter_constraints,
         "tol": [Interval(Real, 0, None, closed="left")],
         "eps0": [Interval(Real, 0, 1, closed="neither"), None],
         "alpha": [Interval(Real, 0, 1, closed="right")],
         "nu": [Interval(Real, 1, None, closed="left")],
         "eps4": [Interval(Real, 0, None, closed="left")],
+        "gamma": [Interval(Real, 0, 1, closed="both"), None],
+        "norm": [StrOptions({"l1", "l2"})],
         "n_pure": [Interval(Integral, 1, None, closed="left"), None],
         "prune": ["boolean"],
-        "literal": ["boolean"],
+        "literal": ["boolean", StrOptions({"program"})],
         "refine": ["boolean"],
     }
 
@@ -217,9 +191,11 @@ class TSVDNMF(_Clustered):
         alpha: float = 0.9,
         nu: float = 1.15,
         eps4: float = 0.0,
+        gamma: float | None = None,
         n_pure: int | None = None,
         prune: bool = True,
-        literal: bool = False,
+        literal: bool | str = False,
+        norm: str = "l2",
         refine: bool = False,
         n_init: int = 10,
         max_iter: int = 100,
@@ -232,15 +208,56 @@ class TSVDNMF(_Clustered):
         self.alpha = alpha
         self.nu = nu
         self.eps4 = eps4
+        self.gamma = gamma
         self.n_pure = n_pure
         self.prune = prune
         self.literal = literal
+        self.norm = norm
         self.refine = refine
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
         self.callbacks = callbacks
+
+    @classmethod
+    def of(cls, constants: DominantConstants, **others: Any) -> Self:
+        """The algorithm as Theorem 1 has it: with all constants of a Dominant NMF model, nu derived from them.
+
+        Parameters
+        ----------
+        constants : DominantConstants
+            The model's; `theorem_1` of :func:`partwise.metrics.dominant_conditions` tells whether data satisfies it.
+        **others
+            Further parameters of the estimator.
+
+        Returns
+        -------
+        TSVDNMF
+            Literal, not fitted.
+
+        Examples
+        --------
+        >>> import partwise as pw
+        >>> constants = pw.metrics.DominantConstants(
+        ...     n_components=2, rho=0.1, gamma=0.1, p0=0.5, alpha=0.9, beta=0.05, w0=0.5, eps0=0.4, eps4=8e-4
+        ... )
+        >>> round(pw.TSVDNMF.of(constants).nu, 3)
+        5.281
+        """
+        derived = {
+            "eps0": constants.eps0,
+            "alpha": constants.alpha,
+            "nu": constants.nu,
+            "eps4": constants.eps4,
+            "gamma": constants.gamma,
+        }
+        return cls(constants.n_components, literal=True, **(derived | others))
+
+    def _decoder(self, dtype: Any) -> Any:
+        if self.norm == "l2":
+            return super()._decoder(dtype)
+        return partial(decode_block, H=np.asarray(self.components_, np.float64))
 
     def _constants(self, n: int, k: int, density: float) -> tuple[float, int]:
         """The share of nearly pure records, and how many of them are averaged."""
@@ -250,22 +267,36 @@ class TSVDNMF(_Clustered):
             eps0 = PAPER_EPS0 if self.literal else min(max(share, 2.0 * FEWEST_RANK / n), 2.0 / k, 1.0)
         n_pure = self.n_pure
         if n_pure is None:
-            n_pure = _whole(eps0 * n / 4.0)
+            n_pure = whole(eps0 * n / 4.0)
             if not self.literal:
                 n_pure = min(max(n_pure, FEWEST_PURE), n // k)
         return float(eps0), min(int(n_pure), n)
 
+    def _programmed(self, source: RowSource, k: int, rng: np.random.Generator) -> Parts:
+        """The constants of the authors' program."""
+        n = source.shape[0]
+        self.eps0_, self.n_pure_ = PAPER_EPS0, min(whole(PROGRAM_PURE * n / k), n)
+        thresholds = programmed_thresholds(source, int(np.ceil(PAPER_EPS0 * n * (1.0 - 1e-12))), alpha=self.alpha)
+        if self.prune:
+            thresholds = prune_programmed(source, thresholds, gap=PROGRAM_GAP * n, slack=PROGRAM_SLACK)
+        clusters = cluster(thresholds.apply(source), k, rng, n_init=self.n_init, max_iter=self.max_iter)
+        rank = whole(PROGRAM_RANK * n / k)
+        return basis_vectors(source, thresholds, clusters, rank=rank, n_pure=self.n_pure_, nu=PROGRAM_NU, least=0.0)
+
     def _parts(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Parts:
+        if self.literal == "program":
+            return self._programmed(source, k, rng)
         n = source.shape[0]
         self.eps0_, self.n_pure_ = self._constants(n, k, seen.nonzero / (n * source.shape[1]))
-        wanted = _whole(self.eps0_ * n / 2.0)
+        wanted = whole(self.eps0_ * n / 2.0)
         thresholds, rank, notes = usable(
             lambda rank: find_thresholds(source, rank, alpha=self.alpha, eps4=self.eps4), wanted
         )
         if self.prune:
             thresholds = prune(source, thresholds, k, self.eps0_ * rank / wanted, rng)
         clusters = cluster(thresholds.apply(source), k, rng, n_init=self.n_init, max_iter=self.max_iter)
-        parts = basis_vectors(source, thresholds, clusters, rank=rank, n_pure=self.n_pure_, nu=self.nu, least=0.0)
+        least = 0.0 if self.gamma is None else max(0.0, self.gamma - 2.0 * self.eps4)
+        parts = basis_vectors(source, thresholds, clusters, rank=rank, n_pure=self.n_pure_, nu=self.nu, least=least)
         parts.notes[:0] = notes
         return parts if self.literal else parts.nonnegative()
 
@@ -286,185 +317,3 @@ class TSVDNMF(_Clustered):
             # not certified: the refinement itself says why it ends
             yield replace(progress, components=progress.components.astype(source.dtype), certified=False)
         return refinement.stop
-
-
-class TSVD(_Clustered):
-    r"""Topics by thresholded singular value decomposition, the forerunner of TSVDNMF.
-
-    Bansal, Bhattacharyya and Kannan [1]_. Differs from :class:`TSVDNMF` in the threshold, which is the largest value of
-    a feature that :math:`w_0 n / 2` entries exceed and that at most :math:`3 \varepsilon w_0 n` are equal to, in
-    the absence of pruning, and in all shares being relative to w0, the least share of a topic.
-
-    Parameters
-    ----------
-    n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
-    w0 : float, optional
-        Least share of records in which a component dominates; ``1 / k`` by default, as in the paper's experiments.
-    eps : float, default=1/6
-        Share of entries, relative to w0, that may be equal to a threshold.
-    eps0 : float, default=1/3
-        Share of nearly pure records, relative to w0: g and the averages are over ``eps0 w0 n / 2`` records.
-    nu : float, default=1.1
-        How clearly a catchword must dominate.
-    n_init : int, default=10
-        Starts of k-means.
-    max_iter : int, default=100
-        Largest number of passes of Lloyd's algorithm.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` when the steps are done.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        The parts, mean records.
-    labels_ : ndarray or Dask array of shape (n_samples,)
-        Cluster of each record.
-    thresholds_ : ndarray of shape (n_features,)
-        Least entry of each feature that counts; zero for features that are left out.
-    pruned_ : ndarray of int, shape (n_features,)
-        -1: nothing is pruned.
-    dominant_features_ : list of ndarray
-        The catchwords.
-    pure_records_ : list of ndarray
-        Records that were averaged, purest first.
-    n_lloyd_, n_iter_ : int
-        Passes of Lloyd's algorithm.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights.
-    history_ : History
-        One row.
-    converged_, stop_reason_, stop_, residual_ : bool, str, Stop, float
-        True, what was done, NaN.
-    n_components_, n_features_in_ : int
-        Numbers of components and features.
-
-    References
-    ----------
-    .. [1] T. Bansal, C. Bhattacharyya, R. Kannan, "A provable SVD-based algorithm for learning topics in dominant
-       admixture corpus", NIPS 2014.
-
-    Examples
-    --------
-    >>> import partwise as pw
-    >>> data = pw.datasets.make_dominant(n_samples=1000, n_features=100, random_state=0)
-    >>> noisy = pw.datasets.add_multinomial_noise(data, 200, random_state=0)
-    >>> model = pw.TSVD(10, random_state=0).fit(noisy.X)
-    >>> pw.metrics.match_components(model.components_, noisy.components).cosines.min() > 0.9
-    np.True_
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **_Clustered._parameter_constraints,
-        "w0": [Interval(Real, 0, 1, closed="right"), None],
-        "eps": [Interval(Real, 0, None, closed="neither")],
-        "eps0": [Interval(Real, 0, 1, closed="right")],
-        "nu": [Interval(Real, 1, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        w0: float | None = None,
-        eps: float = 1.0 / 6.0,
-        eps0: float = 1.0 / 3.0,
-        nu: float = 1.1,
-        n_init: int = 10,
-        max_iter: int = 100,
-        random_state: Any = None,
-        callbacks: Any = (),
-    ) -> None:
-        self.n_components = n_components
-        self.w0 = w0
-        self.eps = eps
-        self.eps0 = eps0
-        self.nu = nu
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callbacks = callbacks
-
-    def _parts(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Parts:
-        share = (1.0 / k if self.w0 is None else self.w0) * source.shape[0]
-        thresholds, _, notes = usable(
-            lambda rank: tsvd_thresholds(source, rank, most_equal=3.0 * self.eps * share), _whole(share / 2.0)
-        )
-        clusters = cluster(thresholds.apply(source), k, rng, n_init=self.n_init, max_iter=self.max_iter)
-        count = _whole(self.eps0 * share / 2.0)
-        parts = basis_vectors(source, thresholds, clusters, rank=count, n_pure=count, nu=self.nu, least=0.0)
-        parts.notes[:0] = notes
-        return parts.nonnegative()
-
-
-class KMeans(_Clustered):
-    """The centres of k clusters of records as components, to compare with.
-
-    Lloyd's algorithm from the best of several k-means++ starts; weights are exact non-negative least squares, as for
-    every other method. On many records the starts are compared on a sample.
-
-    Parameters
-    ----------
-    n_components : int, optional
-        Number of clusters, at most the smaller of the numbers of samples and features, which is the default.
-    n_init : int, default=10
-        Number of starts.
-    max_iter : int, default=100
-        Largest number of passes.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` at the end.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        The centres.
-    labels_ : ndarray or Dask array of shape (n_samples,)
-        Cluster of each record.
-    inertia_ : float
-        Sum of the squared distances from the centres.
-    n_lloyd_, n_iter_ : int
-        Passes.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights.
-    history_ : History
-        One row.
-    converged_, stop_reason_, stop_, residual_ : bool, str, Stop, float
-        True, what was done, NaN.
-    n_components_, n_features_in_ : int
-        Numbers of components and features.
-
-    Examples
-    --------
-    >>> import partwise as pw
-    >>> data = pw.datasets.make_dominant(n_samples=500, random_state=0)
-    >>> model = pw.KMeans(10, random_state=0).fit(data.X)
-    >>> pw.metrics.clustering_accuracy(data.labels, model.labels_) > 0.8
-    True
-    """
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        n_init: int = 10,
-        max_iter: int = 100,
-        random_state: Any = None,
-        callbacks: Any = (),
-    ) -> None:
-        self.n_components = n_components
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callbacks = callbacks
-
-    def _parts(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Parts:
-        clusters = kmeans(source, k, rng=rng, n_init=self.n_init, max_iter=self.max_iter)
-        return Parts.of_clusters(clusters).nonnegative()
-
-    def _keep(self, source: RowSource, parts: Parts) -> None:
-        self.labels_ = source.deliver(parts.clusters.labels)
-        self.n_lloyd_, self.inertia_ = parts.clusters.n_iter, parts.clusters.inertia

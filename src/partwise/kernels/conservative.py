@@ -204,6 +204,7 @@ def _update(
     share: float,
     steps: int,
     nonnegative: bool,
+    printed: bool,
     work: Work,
     some: Index,
 ) -> float:
@@ -230,10 +231,12 @@ def _update(
     squares = _square(r)
     _multipliers(H, w * _square(y), squares, steps, some, r, g, p, q, eta, xi)
     pull, part = kind(share * w), kind(share)
+    # step 9 with the decoder of step 8: (D + pull eta y')' eta = D' eta + pull |eta|^2 y
+    turned = kind(float(pull) * _square(eta)) if printed else zero
     for j in range(y.shape[0]):
-        xi[j] = part * (y[j] - y0[j] + xi[j])
+        xi[j] = part * (y[j] - y0[j] + xi[j] + turned * y[j])
         y[j] *= pull
-    _add_outer(H, y, eta, nonnegative)  # steps 8 and 11; xi is still that of the decoder before
+    _add_outer(H, y, eta, nonnegative)  # steps 8 and 11
     _add_outer_at(where, x, xi, Et)  # steps 4 and 10
     return float(np.sqrt(squares))
 
@@ -250,6 +253,7 @@ def learn(
     share: Totals,
     steps: int,
     nonnegative: bool,
+    printed: bool,
     work: Work,
     where: Index,
     some: Index,
@@ -257,7 +261,8 @@ def learn(
 ) -> None:
     """Learn the rows of ``X``, or if it has none those of a CSR block with sorted columns, one after the other.
 
-    One function for both, so that both give the same bits.  ``w`` and ``share`` are schedules, see :func:`_at`.
+    One function for both, so that both give the same bits.  ``w`` and ``share`` are schedules, see :func:`_at`;
+    ``printed`` has step 9 read the decoder that step 8 has changed.
     """
     kept = work[0]
     dense = X.shape[0] > 0
@@ -275,7 +280,7 @@ def learn(
                 where[n] = indices[i]
                 n += data[i] != 0.0
         t = totals[SEEN]
-        error = _update(where[:n], kept[:n], H, Et, _at(w, t), _at(share, t), steps, nonnegative, work, some)
+        error = _update(where[:n], kept[:n], H, Et, _at(w, t), _at(share, t), steps, nonnegative, printed, work, some)
         totals[SEEN] += 1.0
         if error >= 0.0:
             totals[LEARNT] += 1.0

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from partwise.lab.claim import Claim, Explanation, Judgement, Statistic
 from partwise.lab.measurements import Measurements
+from partwise.lab.register import FOLDER, load_claims
 
 Size = Literal["tiny", "quick", "full"]
-
-REPRODUCED, EXCEEDED, FAILED, UNKNOWN = "reproduced", "exceeded", "not reproduced", "not measured"
-VERDICTS = (REPRODUCED, EXCEEDED, FAILED, UNKNOWN)
+TRIVIALS = ("trivial-start", "trivial-zero", "trivial-constant")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +73,15 @@ class Problem:
 class Case:
     """One data set: a name, a function of the seed that makes it, and columns that say where it stands.
 
-    A case that is there as evidence, and not published itself, is run once, by the methods named in `evidence`.
+    A case that is there as evidence, and not published itself, is run once, by the methods named in `evidence`; those
+    named in `skip` are not run, because the case is nothing to them.
     """
 
     name: str
     make: Callable[[int], Problem]
     at: Mapping[str, Any] = field(default_factory=dict)
     evidence: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +102,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Contender:
-    """A method under its name: ``run(problem, seed, budget)`` with a limit in seconds or None; what it is, in words."""
+    """A method under its name: ``run(problem, seed, budget)`` with a limit in seconds or None; what it is, in words.
+
+    It is `literal` if constants, starts, weights and preparation are the published ones, and nothing is ours.
+    """
 
     name: str
     note: str
     run: Callable[[Problem, int, float | None], Found]
+    literal: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,138 +126,19 @@ class Measure:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure as a function of a result: panels by their titles, each small enough for a phone."""
+    """A figure as a function of a result: panels by their titles, each small enough for a phone.
+
+    One that is `documented` is shown in the documentation too, where what it is drawn of, table or curves, is kept.
+    """
 
     caption: str
     draw: Callable[[Reproduction], Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of a document with a number, and how ours is held against it.
-
-    Parameters
-    ----------
-    text : str
-        What is claimed.
-    value : callable
-        Our number, of a :class:`Reproduction`; NaN where it was not measured.
-    published : float
-        The published number, or the bound that the words of `says` amount to.
-    better : {"higher", "lower", "equal"}
-        Which way is better.
-    tolerance : float, default=0
-        How far short of the published number still reproduces it, and how far beyond exceeds it.
-    where : str
-        Where in the document.
-    says : str
-        The published words where there is no number; such a claim is reproduced or not, never exceeded.
-    log : bool, default=False
-        Compare logarithms; `tolerance` is then a number of decades.
-    ours : bool, default=False
-        The claim is this library's, not the document's.
-    style : str
-        Format of numbers.
-    why : callable or str
-        What explains a number that falls short, with the evidence: a function of the :class:`Reproduction`,
-        which has the measured numbers in it.
-
-    Examples
-    --------
-    >>> claim = Claim("twice two", lambda result: 4.1, 4.0, "higher", tolerance=0.2)
-    >>> claim.judge(None).name
-    'reproduced'
-    """
-
-    text: str
-    value: Callable[[Any], float]
-    published: float
-    better: Literal["higher", "lower", "equal"] = "higher"
-    tolerance: float = 0.0
-    where: str = ""
-    says: str = ""
-    log: bool = False
-    ours: bool = False
-    style: str = ".3g"
-    why: Callable[[Any], str] | str = ""
-
-    def judge(self, result: Any) -> Verdict:
-        """Hold our number against the published one.
-
-        Parameters
-        ----------
-        result : Reproduction
-            What was measured.
-
-        Returns
-        -------
-        Verdict
-            With our number and the deviation.
-        """
-        value = float(self.value(result))
-        if np.isnan(value):
-            return Verdict(self, UNKNOWN, value)
-        name = self._outcome(value)
-        return Verdict(self, name, value, self._explanation(result) if name == FAILED else "")
-
-    def _explanation(self, result: Any) -> str:
-        return self.why if isinstance(self.why, str) else self.why(result)
-
-    def _outcome(self, value: float) -> str:
-        pair = (max(value, 1e-300), max(self.published, 1e-300)) if self.log else (value, self.published)
-        gain = float(np.subtract(*(np.log10(pair) if self.log else pair)))
-        if self.better == "equal":
-            return REPRODUCED if abs(gain) <= self.tolerance else FAILED
-        gain = -gain if self.better == "lower" else gain
-        if not gain >= -self.tolerance - 1e-12:
-            return FAILED
-        return EXCEEDED if gain > self.tolerance and not self.says else REPRODUCED
-
-    @property
-    def stated(self) -> str:
-        """What is published, as it is printed."""
-        return self.says or format(self.published, self.style)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The outcome of one claim, and what explains it if it is not the published one."""
-
-    claim: Claim
-    name: str
-    value: float
-    why: str = ""
-
-    @property
-    def shown(self) -> str:
-        """Our number, as it is printed."""
-        return "–" if np.isnan(self.value) else format(self.value, self.claim.style)
-
-    @property
-    def deviation(self) -> str:
-        """How far ours is from the published number: a difference, or a factor where logarithms are compared."""
-        if np.isnan(self.value):
-            return ""
-        claim = self.claim
-        if claim.says:
-            bound = {"higher": "≥", "lower": "≤", "equal": "="}[claim.better]
-            about = f" ± {claim.tolerance:g}" if claim.better == "equal" else ""
-            return f"asked: {bound} {claim.published:.3g}{about}"
-        if claim.log:
-            return f"x {self.value / claim.published:.2g}" if claim.published else ""
-        return f"{self.value - claim.published:+{claim.style.lstrip('+')}}"
-
-    def row(self, experiment: str) -> dict[str, Any]:
-        """The verdict as a row of a table."""
-        claim = self.claim
-        words = {"experiment": experiment, "claim": claim.text, "where": claim.where, "published": claim.stated}
-        numbers = {"value": self.value, "bound": claim.published, "deviation": self.deviation}
-        return words | numbers | {"verdict": self.name, "ours": claim.ours, "explanation": self.why}
+    documented: Literal["", "table", "curves"] = ""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A published experiment: cases x methods x measures, its claims and its figures.
+    """A published experiment: cases x methods x measures, and its figures; its claims are in the register.
 
     Parameters
     ----------
@@ -262,8 +150,12 @@ class Experiment:
         Names in :data:`partwise.lab.contenders.CONTENDERS`.
     measures : tuple of str
         Names in :data:`partwise.lab.measures.MEASURES`.
-    claims : tuple of Claim
-        What the table is held against.
+    statistics : mapping of str to callable
+        What its claims name besides the statistics of :mod:`partwise.lab.values`: ``f(result, method, **arguments)``.
+    explanations : mapping of str to callable
+        What its claims name to explain a miss: ``f(result, method, claim)``, a text with numbers of the same run.
+    changed : str
+        What ours does that is not published, where the literal method does not reproduce its own numbers.
     figures : tuple of Figure
         Functions of the result.
     seeds : mapping of size to int
@@ -276,6 +168,10 @@ class Experiment:
         Components are kept beside the tables, for pictures and for comparing seeds.
     timed : bool
         Times are compared, so every method is compiled by a tiny problem first.
+    trivials : tuple of str
+        What is no method, and is run beside the others: a claim that it meets says nothing.
+    register : Path, optional
+        The file of its claims; ``lab/claims/<name>.toml`` by default.
     """
 
     name: str
@@ -285,17 +181,36 @@ class Experiment:
     cases: Callable[[Size], Sequence[Case]]
     methods: tuple[str, ...]
     measures: tuple[str, ...]
-    claims: tuple[Claim, ...] = ()
+    statistics: Mapping[str, Statistic] = field(default_factory=dict)
+    explanations: Mapping[str, Explanation] = field(default_factory=dict)
+    changed: str = ""
     figures: tuple[Figure, ...] = ()
     seeds: Mapping[str, int] = field(default_factory=lambda: {"quick": 1, "full": 5})
     budget: Mapping[str, float] = field(default_factory=dict)
     slow: tuple[str, ...] = ()
     keep: bool = False
     timed: bool = False
+    trivials: tuple[str, ...] = TRIVIALS
+    register: Path | None = None
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the table is held against."""
+        return load_claims(self.register or FOLDER / f"{self.name}.toml", self.statistics, self.explanations)
 
     def methods_for(self, size: Size) -> tuple[str, ...]:
-        """Methods that run if none are named."""
-        return tuple(name for name in self.methods if size == "full" or name not in self.slow)
+        """Methods that run if none are named, and what is none."""
+        return (*(name for name in self.methods if size == "full" or name not in self.slow), *self.trivials)
+
+    def published(self, column: str) -> dict[str, dict[str, float]]:
+        """The published numbers of a column by method and case, as its claims have them."""
+        found: dict[str, dict[str, float]] = {}
+        for claim in self.claims:
+            for method, more in ((claim.ours, {}), (claim.literal, claim.literal_arguments)):
+                where = dict(claim.arguments) | dict(more)
+                if method and claim.published and where.get("column") == column and "case" in where:
+                    found.setdefault(method, {})[where["case"]] = claim.bound
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,9 +237,18 @@ class Reproduction:
     manifest: Mapping[str, Any]
     folder: Path | None = None
 
-    def verdicts(self) -> list[Verdict]:
-        """One verdict for each claim."""
-        return [claim.judge(self) for claim in self.experiment.claims]
+    def verdicts(self) -> list[Judgement]:
+        """For each claim the verdicts of the literal method and of ours."""
+        return list(self._verdicts)
+
+    @cached_property
+    def _verdicts(self) -> list[Judgement]:
+        return [claim.judge(self, self.experiment.trivials) for claim in self.experiment.claims]
+
+    def by_seed(self) -> Iterator[Reproduction]:
+        """The same with the rows of one seed, for each seed."""
+        for seed in self.table.distinct("seed"):
+            yield replace(self, table=self.table.where(seed=seed), curves=self.curves.where(seed=seed))
 
     def kept(self, case: str, what: str, seed: int) -> np.ndarray | None:
         """The components of a method, its detectors, or a few samples, where they were kept."""
@@ -356,5 +280,5 @@ def cells(cases: Sequence[Case], seeds: Sequence[int], methods: Sequence[str]) -
     for case in cases:
         for seed in seeds[:1] if case.evidence else seeds:
             for method in methods:
-                if not case.evidence or method in case.evidence:
+                if method not in case.skip and (not case.evidence or method in case.evidence):
                     yield case, seed, method

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 Draw = Callable[[Reproduction], Mapping[str, Any]]
 
-COLOURS = (GOOD, BAD, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7B5EA7", "#7F7F00", FAINT, "#B04A5A")
-MARKERS = "osD^vPX*hp"
+COLOURS = (
+    *(GOOD, BAD, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7B5EA7", "#7F7F00", FAINT, "#B04A5A"),
+    *("#8C564B", "#17BECF"),
+)
+MARKERS = "osD^vPX*hp<>"
 WIDTH, HEIGHT = 4.8, 3.3  # inches: panels are meant for a phone too
 TYPE = 10.0  # points
 SMALLEST = 1e-17  # what a logarithmic axis shows of an exact zero: just below rounding, 1e-16
@@ -92,13 +95,13 @@ def against(x: str, y: str, *, across: str, panel: str | None = None, logs: str 
     return draw
 
 
-def beside(y: str, published: Mapping[str, Mapping[str, float]]) -> Draw:
+def beside(y: str) -> Draw:
     """Our means against the published numbers, cell by cell: on the line they agree, above it ours are larger."""
 
     def draw(result: Reproduction) -> dict[str, Any]:
         figure, axes = chart("published", "ours")
         everything: list[float] = []
-        for i, (method, numbers) in enumerate(published.items()):
+        for i, (method, numbers) in enumerate(result.experiment.published(y).items()):
             pairs = [(value, result.table.mean(y, method=method, case=case)) for case, value in numbers.items()]
             known = [pair for pair in pairs if np.isfinite(pair[1])]
             if known:
@@ -114,12 +117,12 @@ def beside(y: str, published: Mapping[str, Mapping[str, float]]) -> Draw:
     return draw
 
 
-def bars(y: str, published: Mapping[str, Mapping[str, float]] | None = None) -> Draw:
+def bars(y: str) -> Draw:
     """A panel a case: the mean of a measure for every method, with a mark at the published number."""
 
     def draw(result: Reproduction) -> dict[str, Any]:
         panels = {}
-        names = methods(result)
+        names, published = methods(result), result.experiment.published(y)
         for case in result.table.distinct("case"):
             values = [result.table.mean(y, case=case, method=method) for method in names]
             tall = 0.8 + 0.24 * len(names)
@@ -128,10 +131,10 @@ def bars(y: str, published: Mapping[str, Mapping[str, float]] | None = None) -> 
             ends = np.where(np.isfinite(values), values, 0.0)
             axes.barh(places, ends, color=[colour(result, name) for name in names], height=0.62)
             for place, method, value, end in zip(places, names, values, ends, strict=True):
-                number = (published or {}).get(method, {}).get(case)
+                number = published.get(method, {}).get(case)
                 if number is not None:
                     axes.plot([number, number], [place - 0.42, place + 0.42], color=INK, lw=1.6)
-                text = "–" if np.isnan(value) else format(value, MEASURES[y].style)
+                text = "–" if np.isnan(value) else format(value, MEASURES[y].style if y in MEASURES else ".3g")
                 axes.annotate(
                     text,
                     (max(end, 0.0), place),
@@ -197,6 +200,8 @@ def heat(y: str) -> Draw:
     def draw(result: Reproduction) -> dict[str, Any]:
         cases, names = result.table.distinct("case"), methods(result)
         table = np.array([[result.table.mean(y, case=case, method=name) for name in names] for case in cases])
+        if not names:
+            return {}
         known = np.isfinite(table)
         margin = 0.3 + 0.075 * max(map(len, map(str, cases)), default=0)  # inches for the names of the cases
         wide, tall = margin + 0.5 * len(names), 1.3 + 0.26 * len(cases)
@@ -228,8 +233,8 @@ def heat(y: str) -> Draw:
 
 
 def methods(result: Reproduction) -> list[str]:
-    """The methods that have a row, in the experiment's order."""
-    present = set(result.table.distinct("method"))
+    """The methods that have a row, in the experiment's order, without what is none."""
+    present = set(result.table.distinct("method")) - set(result.experiment.trivials)
     return [name for name in result.manifest["methods"] if name in present]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 from partwise import datasets
 from partwise.lab import figures
-from partwise.lab.experiment import Case, Claim, Experiment, Figure, Problem, Reproduction, Size
-from partwise.lab.values import exponent, ratio, told, worst
+from partwise.lab.claim import Claim
+from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
+from partwise.lab.values import NOTHING, ratio, told
 
 DOCUMENT = "Hsu, Non-negative matrix factorization, lecture of COMS 4772"
 
@@ -42,17 +43,11 @@ def _face_cases(size: Size) -> Sequence[Case]:
     return [Case(name, partial(_faces, name, size)) for name in names]
 
 
-def _least(result: Reproduction) -> float:
-    values = result.table.values("least", method="mu-random")
-    return float(np.min(values)) if len(values) else float("nan")
-
-
-def _more_zeros(result: Reproduction) -> float:
-    found = [
-        ratio("zeros", {"case": case, "method": "mu-random"}, {"case": case, "method": "pca"})(result)
-        for case in result.table.distinct("case")
-    ]
-    return float(np.min(found)) if found else float("nan")
+def _more_zeros(result: Reproduction, method: str, *, than: Sequence[str]) -> float:
+    """Zeros of a method, times those of others, in the case and for the other where that is least."""
+    cases = result.table.distinct("case")
+    found = [ratio(result, method, column="zeros", to={"method": one}, case=case) for case in cases for one in than]
+    return float(np.min(found)) if found else NOTHING
 
 
 FACES_EXPERIMENT = Experiment(
@@ -67,33 +62,7 @@ FACES_EXPERIMENT = Experiment(
     measures=("rise", "least", "zeros", "fit"),
     seeds={"quick": 1, "full": 1},
     keep=True,
-    claims=(
-        Claim(
-            "multiplicative updates preserve non-negativity (least entry)",
-            _least,
-            0.0,
-            "higher",
-            where="slide 4",
-            says="preserves non-negativity",
-        ),
-        Claim(
-            "and never raise the objective (largest relative rise in an iteration)",
-            worst("rise", method="mu-random"),
-            1e-9,
-            "lower",
-            where="slide 4",
-            says="descends",
-            style=".1e",
-        ),
-        Claim(
-            "components are parts: nearly zero pixels, times those of the principal components",
-            _more_zeros,
-            2.0,
-            "higher",
-            where="slide 5",
-            says="parts of faces",
-        ),
-    ),
+    statistics={"more_zeros": _more_zeros},
     figures=(
         Figure("Components: dark where they are large", figures.pictures()),
         Figure("Objective against iterations", figures.way("n_iter", "objective", across="iterations")),
@@ -127,10 +96,10 @@ def _hull_cases(size: Size) -> Sequence[Case]:
     ]
 
 
-def _too_many(result: Reproduction) -> float:
+def _too_many(result: Reproduction, method: str) -> float:
     """Largest difference between the rows that remain and r, without noise."""
-    rows = result.table.where(method="hull-any", noise=0.0)
-    return float(np.max(np.abs(rows.values("found") - rows.values("r")))) if len(rows) else float("nan")
+    rows = result.table.where(method=method, noise=0.0)
+    return float(np.max(np.abs(rows.values("found") - rows.values("r")))) if len(rows) else NOTHING
 
 
 SEPARABLE = Experiment(
@@ -144,25 +113,7 @@ SEPARABLE = Experiment(
     methods=("hull", "hull-any", "spa-samples", "pw-spa-samples", "xray-samples"),
     measures=("recovered", "part_error"),
     seeds={"quick": 2, "full": 5},
-    claims=(
-        Claim(
-            "what remains is exactly r rows (largest difference)",
-            _too_many,
-            0.0,
-            "equal",
-            where="slide 7",
-            says="exactly r rows",
-        ),
-        Claim(
-            "each being a row of the factor (largest mean error of the rows)",
-            worst("part_error", method="hull-any", noise=0.0),
-            1e-10,
-            "lower",
-            where="slide 7",
-            says="each a row of Y",
-            style=".1e",
-        ),
-    ),
+    statistics={"too_many": _too_many},
     figures=(
         Figure(
             "Error of the components against noise",
@@ -182,16 +133,16 @@ CORPORA: dict[str, tuple[int, int, dict[int, tuple[int, ...]]]] = {
 ANCHOR = 0.05  # probability of a topic's anchor word: rarer ones need more documents
 
 
-def _corpus(n: int, m: int, k: int, tokens: int, seed: int) -> Problem:
+def corpus(n: int, m: int, k: int, tokens: int, seed: int, *, anchor: float = ANCHOR) -> Problem:
     """Documents of so many tokens, each topic with a word of its own."""
     rng = np.random.default_rng(seed)
     H = rng.dirichlet(np.full(m, 0.2), size=k)
     H[:, :k] = 0.0
-    H = (1.0 - ANCHOR) * H / H.sum(axis=1, keepdims=True)
-    H[np.arange(k), np.arange(k)] = ANCHOR
+    H = (1.0 - anchor) * H / H.sum(axis=1, keepdims=True)
+    H[np.arange(k), np.arange(k)] = anchor
     W = rng.dirichlet(np.full(k, 0.3), size=n)
     blocks = [sp.csr_array(rng.multinomial(tokens, W[i : i + 2000] @ H)) for i in range(0, n, 2000)]
-    note = f"{n} documents of {tokens} words, {m} words in all, k = {k}, an anchor word of probability {ANCHOR:g} each"
+    note = f"{n} documents of {tokens} words, {m} words in all, k = {k}, an anchor word of probability {anchor:g} each"
     return Problem(sp.vstack(blocks).tocsr().astype(float), k, truth=H, weights=W, note=note)
 
 
@@ -200,7 +151,7 @@ def _topic_cases(size: Size) -> Sequence[Case]:
     return [
         Case(
             f"{n} documents of {tokens} words",
-            partial(_corpus, n, m, k, tokens),
+            partial(corpus, n, m, k, tokens),
             {"documents": n, "length": "two" if tokens == 2 else "many", "tokens": f"{tokens} words each"},
         )
         for tokens, counts in corpora.items()
@@ -208,21 +159,18 @@ def _topic_cases(size: Size) -> Sequence[Case]:
     ]
 
 
-def _rows_are_noise(length: str) -> Callable[[Reproduction], str]:
-    def why(result: Reproduction) -> str:
-        def errors(method: str) -> str:
-            rows = result.table.where(method=method, length=length)
-            means = [told(rows.mean("topic_l1", documents=n), ".2f") for n in rows.distinct("documents")]
-            return ", ".join(means) or "not measured"
+def _rows_are_noise(result: Reproduction, method: str, claim: Claim) -> str:
+    def errors(name: str) -> str:
+        rows = result.table.where(method=name, length=claim.arguments["length"])
+        means = [told(rows.mean("topic_l1", documents=n), ".2f") for n in rows.distinct("documents")]
+        return ", ".join(means) or "not measured"
 
-        return (
-            "The row of a word has as many pairs as the word has documents, too few here: compared in all their "
-            "dimensions rows are mostly noise, and SPA picks the noisiest. On the leading eigenvectors of the "
-            f"co-occurrence (ours) the error is {errors('anchor-topics')}; as published it is "
-            f"{errors('anchor-topics-published')}."
-        )
-
-    return why
+    return (
+        "The row of a word has as many pairs as the word has documents, too few here: compared in all their "
+        "dimensions rows are mostly noise, and SPA picks the noisiest. On the leading eigenvectors of the "
+        f"co-occurrence (ours) the error is {errors('anchor-topics')}; as published it is "
+        f"{errors('anchor-topics-published')}."
+    )
 
 
 TOPICS = Experiment(
@@ -236,47 +184,7 @@ TOPICS = Experiment(
     methods=("anchor-topics-published", "anchor-topics"),
     measures=("pairs", "topic_l1"),
     seeds={"quick": 2, "full": 5},
-    claims=(
-        *(
-            Claim(
-                f"documents of {length} words: exponent of the error of the co-occurrence in their number",
-                exponent("documents", "pairs", method="anchor-topics-published", length=length),
-                -0.5,
-                "equal",
-                0.1,
-                where="slide 9",
-                says="a sum of independent matrices",
-            )
-            for length in ("two", "many")
-        ),
-        *(
-            Claim(
-                f"documents of {length} words: topics recovered, ever better (exponent of their error)",
-                exponent("documents", "topic_l1", method="anchor-topics-published", length=length),
-                -0.25,
-                "lower",
-                where="slide 9",
-                says="separability of V can be used",
-                why=_rows_are_noise(length) if length == "two" else "",
-            )
-            for length in ("two", "many")
-        ),
-        *(
-            Claim(
-                f"documents of {length} words: error of the topics, ours / as published",
-                ratio(
-                    "topic_l1",
-                    {"method": "anchor-topics", "length": length},
-                    {"method": "anchor-topics-published", "length": length},
-                ),
-                1.0,
-                "lower",
-                says="not tried",
-                ours=True,
-            )
-            for length in ("two", "many")
-        ),
-    ),
+    explanations={"rows_are_noise": _rows_are_noise},
     figures=(
         Figure(
             "Error of the topics against the number of documents",

@@ -71,15 +71,19 @@ class Measurements(Sequence[Row]):
         values = self.values(column, **equal)
         return float(np.max(values)) if len(values) else float("nan")
 
+    def csv(self) -> str:
+        """The rows as text, with a header."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, self.columns, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return text.getvalue()
+
     def write(self, path: Path) -> None:
         """Write ``path.csv``, and ``path.parquet`` if polars is installed."""
         if not self.rows:
             return
-        text = io.StringIO()
-        writer = csv.DictWriter(text, self.columns, restval="")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        write_bytes(path.with_suffix(".csv"), text.getvalue().encode())
+        write_bytes(path.with_suffix(".csv"), self.csv().encode())
         if find_spec("polars") is not None:
             import polars
 

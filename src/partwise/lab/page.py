@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from partwise.lab.claim import SIDES, UNKNOWN, VERDICTS, Judgement
 from partwise.lab.contenders import CONTENDERS
-from partwise.lab.experiment import VERDICTS, Reproduction
+from partwise.lab.experiment import Reproduction
 from partwise.lab.measurements import write_bytes
 from partwise.lab.measures import MEASURES
 from partwise.plots.pages import templates
@@ -64,7 +65,8 @@ def render(result: Reproduction) -> str:
             manifest=manifest,
             small=manifest["size"] != "full",
             verdicts=verdicts,
-            counts=_counts([verdict.name for verdict in verdicts]),
+            counts=counts(verdicts),
+            misses=misses(verdicts),
             figures=[(figure.caption, _panels(figure.draw(result))) for figure in experiment.figures]
             if len(result.table)
             else [],
@@ -93,8 +95,8 @@ def write_summary(results: Sequence[tuple[str, Reproduction]], folder: Path) -> 
         The page.
     """
     sections = [(address, result, result.verdicts()) for address, result in results]
-    names = [verdict.name for _, _, verdicts in sections for verdict in verdicts]
-    page = templates("partwise.lab").get_template("summary.html").render(sections=sections, counts=_counts(names))
+    everything = [judgement for _, _, verdicts in sections for judgement in verdicts]
+    page = templates("partwise.lab").get_template("summary.html").render(sections=sections, counts=counts(everything))
     write_bytes(folder / PAGE, page.encode())
     return folder / PAGE
 
@@ -128,9 +130,40 @@ def _panels(drawn: Any) -> list[tuple[str, str, float]]:
     return [(title, as_svg(figure), figure.get_size_inches()[0]) for title, figure in drawn.items()]
 
 
-def _counts(names: Sequence[str]) -> list[tuple[str, int]]:
-    found = Counter(names)
-    return [(name, found[name]) for name in VERDICTS if found[name]]
+def counts(verdicts: Sequence[Judgement]) -> dict[str, dict[str, int]]:
+    """How many verdicts of each name there are, for the literal methods and for ours.
+
+    Parameters
+    ----------
+    verdicts : sequence of Judgement
+        Of one experiment or of several.
+
+    Returns
+    -------
+    dict of str to dict of str to int
+        By side, then by verdict, in the order of `VERDICTS`.
+    """
+    found = {side: Counter(one.sides[side].name for one in verdicts if side in one.sides) for side in SIDES}
+    return {side: {name: numbers[name] for name in VERDICTS if numbers[name]} for side, numbers in found.items()}
+
+
+def misses(verdicts: Sequence[Judgement]) -> dict[str, tuple[int, int]]:
+    """The literal methods that do not reproduce all of their own claims.
+
+    Parameters
+    ----------
+    verdicts : sequence of Judgement
+        Of one experiment.
+
+    Returns
+    -------
+    dict of str to (int, int)
+        By method: claims that are reproduced, and all that were measured.
+    """
+    literal = [one.literal for one in verdicts if one.literal and one.literal.name != UNKNOWN]
+    methods = dict.fromkeys(verdict.method for verdict in literal)
+    found = {name: [verdict.good for verdict in literal if verdict.method == name] for name in methods}
+    return {name: (sum(good), len(good)) for name, good in found.items() if not all(good)}
 
 
 def _pivot(result: Reproduction, measure: str) -> dict[str, Any]:
@@ -142,7 +175,7 @@ def _pivot(result: Reproduction, measure: str) -> dict[str, Any]:
     rows = []
     for case in table.distinct("case"):
         means = np.array([table.mean(measure, case=case, method=name) for name in names])
-        best = _best(means, names, better)
+        best = _best(means, names, better, result.experiment.trivials)
         cells = [
             ("–" if np.isnan(value) else format(value, style), bool(mark))
             for value, mark in zip(means, best, strict=True)
@@ -151,9 +184,9 @@ def _pivot(result: Reproduction, measure: str) -> dict[str, Any]:
     return {"label": label, "better": better, "methods": names, "rows": rows}
 
 
-def _best(means: np.ndarray, names: Sequence[str], better: str) -> np.ndarray:
-    # what knows the truth is no competitor
-    fair = np.array([not name.startswith("true-") for name in names]) & np.isfinite(means)
+def _best(means: np.ndarray, names: Sequence[str], better: str, trivials: Sequence[str]) -> np.ndarray:
+    # what knows the truth is no competitor, nor is what does nothing
+    fair = np.array([not name.startswith("true-") and name not in trivials for name in names]) & np.isfinite(means)
     if not better or fair.sum() < 2:
         return np.zeros(len(means), bool)
     sign = 1.0 if better == "higher" else -1.0

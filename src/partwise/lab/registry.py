@@ -8,7 +8,25 @@ from importlib import import_module
 from partwise.exceptions import InputError
 from partwise.lab.experiment import Experiment
 
-MODULES = ("and_", "purification", "tsvdnmf", "online", "lecture", "grid")
+MODULES = (
+    "and_",
+    "and_correlations",
+    "and_theorems",
+    "purification",
+    "purification_theorems",
+    "purification_noise",
+    "tsvdnmf",
+    "tsvdnmf_texts",
+    "tsvdnmf_noise",
+    "tsvdnmf_cost",
+    "online",
+    "online_starts",
+    "lecture",
+    "lecture_updates",
+    "lecture_pairs",
+    "grid",
+    "monitor",
+)
 
 
 @cache

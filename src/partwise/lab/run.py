@@ -52,6 +52,7 @@ def run_experiment(
     size: Size = "quick",
     seeds: int | None = None,
     methods: Sequence[str] = (),
+    literal: bool = False,
     watch: Watch | None = None,
 ) -> Reproduction:
     """Run what is not in the folder yet, and write tables, manifest and page.
@@ -68,6 +69,8 @@ def run_experiment(
         Repetitions; the experiment's own number by default.
     methods : sequence of str
         Some of the experiment's methods, or others by name; all of the experiment's by default.
+    literal : bool, default=False
+        Of these, only those that are as published: constants, starts, weights, preparation.
     watch : callable, optional
         Called before every cell with the number of cells done, of all, and what is next.
 
@@ -78,6 +81,10 @@ def run_experiment(
     """
     chosen = tuple(methods) or experiment.methods_for(size)
     _check_methods(chosen)
+    if literal:
+        if not any(CONTENDERS[name].literal for name in chosen):
+            raise InputError(f"no method of {experiment.name} is literally published", parameter="literal")
+        chosen = tuple(name for name in chosen if CONTENDERS[name].literal or name in experiment.trivials)
     count = seeds or experiment.seeds.get(size, 1)
     if count < 1:
         raise InputError(f"seeds={seeds} must be at least 1", parameter="seeds")
@@ -249,12 +256,12 @@ def _cell(
     return row, _thinned(found.curve)
 
 
-def _keep(rows: np.ndarray | None, path: Path) -> None:
+def _keep(rows: Any, path: Path) -> None:
     if rows is None:
         return
     path.parent.mkdir(exist_ok=True)
     data = io.BytesIO()
-    np.save(data, np.asarray(rows, np.float32))
+    np.save(data, np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, np.float32))
     write_bytes(path, data.getvalue())
 
 

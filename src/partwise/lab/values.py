@@ -1,32 +1,78 @@
-"""Our numbers for the claims: functions of a result."""
+"""The statistics that claims of every experiment may name: ``f(result, method, **arguments)``, NaN if not measured."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from partwise.lab.claim import Statistic
 from partwise.lab.experiment import Reproduction
 
-Value = Callable[[Reproduction], float]
 NOTHING = float("nan")
 
 
-def mean(column: str, **equal: Any) -> Value:
+def mean(result: Reproduction, method: str, *, column: str, **equal: Any) -> float:
     """The mean of a column over the rows that have these values."""
-    return lambda result: result.table.mean(column, **equal)
+    return result.table.mean(column, method=method, **equal)
 
 
-def worst(column: str, **equal: Any) -> Value:
+def worst(result: Reproduction, method: str, *, column: str, **equal: Any) -> float:
     """The largest of a column over the rows that have these values."""
-    return lambda result: result.table.worst(column, **equal)
+    return result.table.worst(column, method=method, **equal)
 
 
-def ratio(column: str, above: Mapping[str, Any], below: Mapping[str, Any]) -> Value:
-    """The quotient of two means."""
+def least(result: Reproduction, method: str, *, column: str, **equal: Any) -> float:
+    """The least of a column over the rows that have these values."""
+    values = result.table.values(column, method=method, **equal)
+    return float(np.min(values)) if len(values) else NOTHING
 
-    return lambda result: quotient(result.table.mean(column, **above), result.table.mean(column, **below))
+
+def ratio(
+    result: Reproduction,
+    method: str,
+    *,
+    column: str,
+    of: Mapping[str, Any] | None = None,
+    to: Mapping[str, Any] | None = None,
+    how: str = "mean",
+    **equal: Any,
+) -> float:
+    """The quotient of two means (or `how` "worst"): rows that have these values and `of`, over those with `to`.
+
+    Both are of the method, unless `of` or `to` name another.
+    """
+    number = result.table.mean if how == "mean" else result.table.worst
+    rows = {"method": method, **equal}
+    return quotient(number(column, **(rows | dict(of or {}))), number(column, **(rows | dict(to or {}))))
+
+
+def spread(result: Reproduction, method: str, *, column: str, **equal: Any) -> float:
+    """The largest of a column over its least."""
+    values = result.table.values(column, method=method, **equal)
+    return quotient(float(np.max(values)), float(np.min(values))) if len(values) > 1 else NOTHING
+
+
+def straightness(result: Reproduction, method: str, *, case: str, factor: float) -> float:
+    """Squared correlation of log(error) with the iteration, until the error is within a factor of its least."""
+    rows = result.curves.where(case=case, method=method, seed=0)
+    error, step = rows.values("error"), rows.values("n_iter")
+    falling = error > factor * np.min(error) if len(error) else np.zeros(0, bool)
+    if falling.sum() < 3:
+        return NOTHING
+    return float(np.corrcoef(step[falling], np.log(error[falling]))[0, 1] ** 2)
+
+
+def exponent(result: Reproduction, method: str, *, x: str, y: str, **equal: Any) -> float:
+    """Slope of log(y) against log(x): y is proportional to this power of x."""
+    rows = result.table.where(method=method, **equal)
+    places = np.array(rows.distinct(x), float)
+    means = np.array([rows.mean(y, **{x: place}) for place in rows.distinct(x)])
+    known = np.isfinite(means) & (means > 0.0)
+    if known.sum() < 2:
+        return NOTHING
+    return float(np.polyfit(np.log(places[known]), np.log(means[known]), 1)[0])
 
 
 def quotient(above: float, below: float) -> float:
@@ -39,30 +85,6 @@ def told(value: float, style: str) -> str:
     return "not measured" if np.isnan(value) else format(value, style)
 
 
-def straightness(case: str, method: str, factor: float) -> Value:
-    """Squared correlation of log(error) with the iteration, until the error is within a factor of its least."""
-
-    def value(result: Reproduction) -> float:
-        rows = result.curves.where(case=case, method=method, seed=0)
-        error, step = rows.values("error"), rows.values("n_iter")
-        falling = error > factor * np.min(error) if len(error) else np.zeros(0, bool)
-        if falling.sum() < 3:
-            return NOTHING
-        return float(np.corrcoef(step[falling], np.log(error[falling]))[0, 1] ** 2)
-
-    return value
-
-
-def exponent(x: str, y: str, **equal: Any) -> Value:
-    """Slope of log(y) against log(x): y is proportional to this power of x."""
-
-    def value(result: Reproduction) -> float:
-        rows = result.table.where(**equal)
-        places = np.array(rows.distinct(x), float)
-        means = np.array([rows.mean(y, **{x: place}) for place in rows.distinct(x)])
-        known = np.isfinite(means) & (means > 0.0)
-        if known.sum() < 2:
-            return NOTHING
-        return float(np.polyfit(np.log(places[known]), np.log(means[known]), 1)[0])
-
-    return value
+STATISTICS: dict[str, Statistic] = {
+    function.__name__: function for function in (mean, worst, least, ratio, spread, straightness, exponent)
+}

@@ -63,7 +63,7 @@ class Ellipsoid:
     gap: float
 
 
-def enclosing_ellipsoid(Y: Any, *, tol: float = 1e-10) -> Ellipsoid:
+def enclosing_ellipsoid(Y: Any, *, tol: float = 1e-10, inside: float = INSIDE, added: float = ADDED) -> Ellipsoid:
     """Smallest ellipsoid centred at the origin that holds all points: ``min -log det L``, ``y' L y <= 1``.
 
     Parameters
@@ -72,6 +72,11 @@ def enclosing_ellipsoid(Y: Any, *, tol: float = 1e-10) -> Ellipsoid:
         The points, one a row.  They must span the space; a point at the origin changes nothing.
     tol : float, default=1e-10
         Relative duality gap that is good enough.  A larger one is warned of.
+    inside : float, default=0.9
+        Points with ``y' L y`` below this leave the cutting planes' few; below 1.
+    added : float, default=5
+        Points outside that join them in one round, times the dimension. Both decide how soon the ellipsoid is
+        found, and not which.
 
     Returns
     -------
@@ -100,10 +105,14 @@ def enclosing_ellipsoid(Y: Any, *, tol: float = 1e-10) -> Ellipsoid:
     """
     if not tol > 0.0:
         raise InputError(f"tol must be positive, got {tol}", parameter="tol")
+    if not 0.0 <= inside < 1.0:
+        raise InputError(f"inside={inside!r} must be in [0, 1): points on the ellipsoid have 1", parameter="inside")
+    if not added > 0.0:
+        raise InputError(f"added={added!r} must be positive, or no point ever joins", parameter="added")
     source = source_of(Y)
     with single_blas_thread():
         T = _whitening(source)
-        found = _without_idle(source, T, _cutting_planes(source, T, tol), tol)
+        found = _without_idle(source, T, _cutting_planes(source, T, tol, inside, added), tol)
     if not found.gap <= tol:
         message = f"enclosing_ellipsoid: the duality gap is {found.gap:.3g} > tol={tol:g}"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
@@ -132,27 +141,28 @@ class _Solution:
         """``z' (sum u z z')^-1 z / k``: one on the ellipsoid of these rows, less inside."""
         return np.asarray(blocks.squared_norms(self.Z @ self.factor) / self.Z.shape[1])
 
-    def well_placed(self) -> Index:
+    def well_placed(self, inside: float) -> Index:
         """The rows without those well inside; all of them, should the others not span the space."""
-        near = self.heights > INSIDE
+        near = self.heights > inside
         return self.rows[near] if np.linalg.matrix_rank(self.Z[near]) == self.Z.shape[1] else self.rows
 
 
-def _cutting_planes(source: RowSource, T: Array, tol: float) -> _Solution:
+def _cutting_planes(source: RowSource, T: Array, tol: float, inside: float, added: float) -> _Solution:
     """Solve for a few points; add those outside, drop those well inside; until none is outside."""
     rows = _first_rows(source, T)
     best, outside = None, rows
+    count = max(1, int(added * source.shape[1]))
     for _ in range(ROUNDS):
         # first roughly, for others will come; to the end when none has come
         goal = max(0.25 * tol, EARLY * min(1.0, best.gap)) if best and len(outside) else 0.25 * tol
-        found, far = _solution(source, T, rows, goal, ADDED * source.shape[1])
+        found, far = _solution(source, T, rows, goal, count)
         better = best is None or found.gap < best.gap
         best = found if best is None or better else best
         outside = np.setdiff1d(far[far[:, 0] > 1.0, 1].astype(np.int64), rows)
         if best.gap <= tol or (goal <= 0.25 * tol and not len(outside)):
             break
         # none leaves in vain, so that rounds do not repeat
-        rows = np.union1d(found.well_placed() if better else rows, outside)
+        rows = np.union1d(found.well_placed(inside) if better else rows, outside)
     assert best is not None
     return best
 

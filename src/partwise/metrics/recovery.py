@@ -18,7 +18,14 @@ from scipy.optimize import linear_sum_assignment
 from partwise.exceptions import InputError
 from partwise.metrics.checks import EPS, Indices, Matrix, Vector, as_components, scale_rows
 
-__all__ = ["Match", "match_components", "spectral_angles", "stability", "total_correlation_error"]
+__all__ = [
+    "Match",
+    "component_stability",
+    "match_components",
+    "spectral_angles",
+    "stability",
+    "total_correlation_error",
+]
 
 
 def total_correlation_error(components: Any, truth: Any, variant: str = "paper") -> float:
@@ -227,6 +234,49 @@ def stability(runs: Sequence[Any]) -> float:
     >>> stability([[[1, 0], [0, 1]], [[0, 3], [2, 0]]])
     1.0
     """
+    pairs = [
+        _assign(second, first, absolute=False)[1].sum() / max(len(first), len(second))
+        for first, second in combinations(_runs(runs), 2)
+    ]
+    return float(np.mean(pairs))
+
+
+def component_stability(runs: Sequence[Any], *, cosine: float = 0.9) -> list[Vector]:
+    """Of every component of every run, the share of the other runs that have it too.
+
+    Parameters
+    ----------
+    runs : sequence of array-like of shape (n_components, n_features)
+        Components of two or more runs, such as of different seeds.
+    cosine : float, default=0.9
+        What matched components must have at least to be the same one. A component that its own run has twice, by the
+        same measure, or that is zero, is told apart from nothing, and no other run has it.
+
+    Returns
+    -------
+    list of ndarray of shape (n_components,)
+        A share for each component, run by run.
+
+    Examples
+    --------
+    >>> from partwise.metrics import component_stability
+    >>> runs = [[1, 0, 0], [0, 1, 0]], [[0, 2, 0], [0, 0, 1]], [[0, 3, 0], [1, 0, 0]]
+    >>> [shares.tolist() for shares in component_stability(runs)]
+    [[0.5, 1.0], [1.0, 0.0], [1.0, 0.5]]
+    """
+    scaled = _runs(runs)
+    shares = [np.zeros(len(run)) for run in scaled]
+    single = [np.sum(_cosines(run, run) >= cosine, axis=1) == 1 for run in scaled]
+    for i, j in combinations(range(len(scaled)), 2):
+        partner, found = _assign(scaled[j], scaled[i], absolute=False)
+        same = np.flatnonzero((found >= cosine) & single[i] & single[j][partner])
+        shares[i][same] += 1.0
+        shares[j][partner[same]] += 1.0
+    return [share / (len(scaled) - 1) for share in shares]
+
+
+def _runs(runs: Sequence[Any]) -> list[Matrix]:
+    """The components of two runs or more of the same data, scaled."""
     matrices = [as_components(f"runs[{i}]", run) for i, run in enumerate(runs)]
     if len(matrices) < 2:
         raise InputError(
@@ -235,12 +285,7 @@ def stability(runs: Sequence[Any]) -> float:
     widths = {matrix.shape[1] for matrix in matrices}
     if len(widths) > 1:
         raise InputError(f"runs have different numbers of features {sorted(widths)}: they must be of the same data.")
-    scaled = [scale_rows(matrix)[0] for matrix in matrices]
-    pairs = [
-        _assign(second, first, absolute=False)[1].sum() / max(len(first), len(second))
-        for first, second in combinations(scaled, 2)
-    ]
-    return float(np.mean(pairs))
+    return [scale_rows(matrix)[0] for matrix in matrices]
 
 
 def _pair(components: Any, truth: Any) -> tuple[Matrix, Matrix]:

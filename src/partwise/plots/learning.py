@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partwise.exceptions import InputError
-from partwise.metrics import match_components
+from partwise.metrics import dip_test, match_components
 from partwise.plots.images import GAP, HEADER, MARGIN, TILE, _as_images, _check_columns, image_grid
 from partwise.plots.style import BAD, FAINT, GOOD, INK, LABEL, LINE, SMALL, TITLE, canvas, fix_view
 
@@ -148,8 +148,8 @@ def detector_grid(
 def code_histograms(codes: Any, *, title: str = "", columns: int = 10) -> Figure:
     """Draw the distribution of every component of the codes: is a feature absent, or present with one magnitude.
 
-    Under each is the share of zeros and Sarle's coefficient of bimodality, (skewness^2 + 1) / kurtosis: 5/9 for a
-    uniform distribution, 1 for two values.
+    Under each is the share of zeros and Hartigan's dip (:func:`partwise.metrics.dip_test`), 0 for one mode and 0.25 for
+    two equal values; with a star where one mode, zeros included, is unlikely (0.01).
 
     Parameters
     ----------
@@ -187,7 +187,8 @@ def code_histograms(codes: Any, *, title: str = "", columns: int = 10) -> Figure
         lefts, step = x + edges[:-1] / edges[-1] * wide, wide / BINS
         axes.bar(lefts, -tall * bars, step, bottom=floor, align="edge", color=GOOD, lw=0)
         axes.plot([x, x + wide], [floor, floor], color=LINE, lw=0.6)
-        text = f"{np.mean(y <= 0.0):.0%} zero, b = {bimodality(y):.2f}"
+        test = dip_test(y)
+        text = f"{np.mean(y <= 0.0):.0%} zero, dip {test.dip:.2f}{'*' if test.p_value < 0.01 else ''}"
         axes.text(x + wide / 2, floor + 0.03, text, fontsize=SMALL, color=FAINT, ha="center", va="top")
     fix_view(axes, width, height)
     return figure
@@ -230,16 +231,6 @@ def reproducibility(starts: Mapping[str, Sequence[Any]], *, title: str = "") -> 
     axes.set_ylim(0.0, 1.02)
     axes.legend(frameon=False, fontsize=LABEL, loc="lower left")
     return figure
-
-
-def bimodality(y: np.ndarray) -> float:
-    """Sarle's coefficient, (skewness^2 + 1) / kurtosis; NaN where all values are the same."""
-    centred = y - y.mean()
-    square = float(np.mean(centred**2))
-    if square <= 0.0:
-        return float("nan")
-    skewness = float(np.mean(centred**3)) / square**1.5
-    return float((skewness**2 + 1.0) * square**2 / np.mean(centred**4))
 
 
 def _contrast(stack: np.ndarray, exponent: float) -> np.ndarray:

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.algorithms.monitor import COLUMN, fall
 from partwise.estimators.telling import RESIDUALS
 from partwise.outcomes import Stop
 from partwise.report.rows import Rows, Selected, pass_over
 from partwise.sources import RowSource, blocks
 
 Array = npt.NDArray[Any]
+Curve = tuple[str, Array, Array]  # name, iterations (or samples learnt), positive values
 
+WATCHED = ("E_s", "potential", "decoding", "alpha")  # of what is recorded between halves
 TOP = 10  # features of a part: as for lists of top words
 EACH_SIGN = 3  # of them that are positive, and that are negative, if there are so many
 MAP_ROWS = 360  # of the map of weights; a choice between detail and the size of the page
@@ -37,7 +40,19 @@ class Course:
     wanted: bool  # whether convergence was asked for
     residual: float | None
     residual_name: str
-    curves: tuple[tuple[str, Array, Array], ...]  # name, iterations (or samples learnt), positive values
+    curves: tuple[Curve, ...]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What two halves of the samples say of the fit; parts are ordered as the others are."""
+
+    first: float  # |E|_s between the halves at the start, when both had come to their end,
+    last: float
+    rate: float  # and the factor of an iteration on the way down; NaN if there is none
+    errors: Array  # of the parts, as samples and noise leave them
+    agree: npt.NDArray[np.bool_]
+    curves: tuple[Curve, ...]
 
 
 @dataclass(frozen=True)
@@ -78,6 +93,8 @@ class Facts:
         Shares of the parts in samples, ordered by their dominant part; means of neighbours where they are many.
     course : Course
         How the fit went.
+    agreement : Agreement or None
+        What two halves of the samples say of it, if they were asked.
     """
 
     method: str
@@ -98,6 +115,7 @@ class Facts:
     best: tuple[Selected, ...]
     weights_map: Array
     course: Course
+    agreement: Agreement | None = None
 
     @property
     def signed(self) -> bool:
@@ -151,6 +169,7 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         best=tuple(rows.best[j] for j in order),
         weights_map=weights_map(rows.shares[:, order]),
         course=course(model),
+        agreement=agreement(model, order),
     )
 
 
@@ -227,21 +246,40 @@ def _or_none(kind: Any, value: Any) -> Any:
     return None if value is None else kind(value)
 
 
-def _curves(history: Any, residual_name: str) -> tuple[tuple[str, Array, Array], ...]:
+def agreement(model: Any, order: Array) -> Agreement | None:
+    """What the halves of a monitored fit say; None of any other one."""
+    halves = getattr(model, "halves_", None)
+    if halves is None:
+        return None
+    history = model.history_
+    curves = [_curve(history, f"{COLUMN}{name}", name) for name in WATCHED]
+    first, last, rate = fall([*history[f"{COLUMN}E_s"], halves.E_s])
+    return Agreement(
+        first,
+        last,
+        rate,
+        errors=halves.error[order],
+        agree=halves.agree[order],
+        curves=tuple(curve for curve in curves if curve),
+    )
+
+
+def _curves(history: Any, residual_name: str) -> tuple[Curve, ...]:
     columns = {"objective": "Objective", "residual": residual_name[:1].upper() + residual_name[1:]}
-    same = np.array_equal(history.get("objective", ()), history.get("residual", ()), equal_nan=True)
-    found = []
-    for column, name in columns.items():
-        if column not in history or (same and column == "objective"):  # Purification has only a residual to follow
-            continue
-        steps = history["samples" if "samples" in history else "n_iter"]  # an online method has batches for bookkeeping
-        x, y = np.asarray(steps, float), np.asarray(history[column], float)
-        good = np.isfinite(y) & (y > 0.0)
-        x, y = x[good], y[good]
-        keep = np.unique(np.linspace(0, len(x) - 1, min(len(x), CURVE_POINTS)).round().astype(int))
-        if len(keep) > 1:
-            found.append((name, x[keep], y[keep]))
-    return tuple(found)
+    if np.array_equal(history.get("objective", ()), history.get("residual", ()), equal_nan=True):
+        del columns["objective"]  # Purification has only a residual to follow
+    found = [_curve(history, column, name) for column, name in columns.items() if column in history]
+    return tuple(curve for curve in found if curve)
+
+
+def _curve(history: Any, column: str, name: str) -> Curve | None:
+    """The positive values of a column, if there are two at least."""
+    steps = history["samples" if "samples" in history else "n_iter"]  # an online method has batches for bookkeeping
+    x, y = np.asarray(steps, float), np.asarray(history[column], float)
+    good = np.isfinite(y) & (y > 0.0)
+    x, y = x[good], y[good]
+    keep = np.unique(np.linspace(0, len(x) - 1, min(len(x), CURVE_POINTS)).round().astype(int))
+    return (name, x[keep], y[keep]) if len(keep) > 1 else None
 
 
 def settings(model: Any) -> str:

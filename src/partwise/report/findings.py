@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from partwise.report.facts import REDUNDANT, Facts
+from partwise.report.facts import REDUNDANT, Agreement, Facts
 from partwise.report.naming import Names
 from partwise.report.rows import POOR
-from partwise.report.wording import count, ending, explained, listed, number, percent
+from partwise.report.wording import between_halves, count, ending, explained, listed, number, percent
 
 MOST = 0.5  # share of samples that is most of them
 
@@ -35,7 +35,7 @@ def findings(facts: Facts, names: Names, given: Sequence[str] = ()) -> list[Find
     """
     unsettled = _not_converged(facts)
     found = [unsettled, _dead(facts), _redundant(facts), _little_explained(facts)]
-    found += [_poor(facts, names), _zero_rows(facts, names)]
+    found += [_poor(facts, names), _zero_rows(facts, names), _disagreeing(facts)]
     others = [("", text) for text in given if not (unsettled and " stopped at max_iter=" in text)]
     return [finding for finding in found if finding] + others
 
@@ -106,6 +106,18 @@ def _zero_rows(facts: Facts, names: Names) -> Finding | None:
         "Zero rows",
         f"{count(zero, 'sample is', 'samples are')} all zero and {'has' if zero == 1 else 'have'} no weights: {named}.",
     )
+
+
+def _disagreeing(facts: Facts) -> Finding | None:
+    if facts.agreement is None or facts.agreement.agree.all():
+        return None
+    return "Halves disagree", halves_text(facts.agreement)
+
+
+def halves_text(found: Agreement) -> str:
+    """What two halves of the samples say."""
+    apart = [part(int(i)) for i in np.flatnonzero(~found.agree)]
+    return between_halves(found.first, found.last, found.rate, apart)
 
 
 def part(position: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from partwise.io.preparation import KINDS
@@ -15,15 +16,25 @@ from partwise.plots.pages import templates
 from partwise.report import charts
 from partwise.report.cards import make_cards
 from partwise.report.facts import Facts
-from partwise.report.findings import findings
+from partwise.report.findings import findings, halves_text
 from partwise.report.maps import similarity_map, weights_map
 from partwise.report.naming import Names, View, shown
-from partwise.report.wording import count, ending, explained, number, percent, seconds
+from partwise.report.wording import (
+    BETWEEN_HALVES,
+    count,
+    ending,
+    explained,
+    halves_error,
+    number,
+    percent,
+    seconds,
+)
 from partwise.sources import RowSource
 
 Array = npt.NDArray[Any]
 
 EXACT = 1e-20  # share (of squares) left unexplained that is rounding alone: 1e-10 of the entries
+MOST_PARTS = 10  # with errors in a list: as many as a panel has room for beside its charts
 NOTABLE = 0.01  # share of a sample left unexplained that is worth a line
 TEMPLATES = "partwise.report"
 
@@ -87,6 +98,7 @@ def render(
                 for i, value in zip(facts.rows.worst.numbers, facts.rows.worst.values, strict=True)
                 if value > NOTABLE
             ],
+            halves=_halves(facts),
             heights=charts.share_heights(facts.shares[: len(cards)]),
             cards=cards,
             left_out=k - len(cards),
@@ -131,6 +143,20 @@ def _tiles(facts: Facts) -> list[tuple[str, str]]:
     if course.seconds is not None:
         tiles.append(("time", seconds(course.seconds)))
     return tiles
+
+
+def _halves(facts: Facts) -> dict[str, Any] | None:
+    """The section on two halves of the samples, where there were any; the parts with the largest errors first."""
+    found = facts.agreement
+    if found is None:
+        return None
+    worst = np.argsort(-found.errors, kind="stable")
+    return {
+        "text": halves_text(found),
+        "errors": halves_error(found.errors),
+        "curves": [charts.curve(BETWEEN_HALVES[name], x, y) for name, x, y in found.curves],
+        "parts": [(int(i) + 1, number(float(found.errors[i])), not found.agree[i]) for i in worst[:MOST_PARTS]],
+    }
 
 
 def _histogram(unexplained: Array) -> charts.Chart | None:

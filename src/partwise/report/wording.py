@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from partwise.estimators.telling import reason
+from partwise.metrics.conditions.induction import BETA
 from partwise.outcomes import CHANGE, KKT, Stop
 
+Array = npt.NDArray[Any]
+
+# what is measured between two halves of the samples, by the column of the history
+BETWEEN_HALVES = {
+    "E_s": "|E|: how much of other parts is in each",
+    "potential": f"Potential of the proof, a + {BETA:g} b",
+    "decoding": "Difference of the weights that both decode",
+    "alpha": "Threshold by the rule of AND's Theorem 4",
+}
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -117,3 +130,39 @@ def ending(stop: Stop | None, n_iter: int | None, *, wanted: bool = True) -> str
         return "It did all of its steps."
     how = "converged" if stop.converged else "did not converge" if wanted else "ended"
     return f"It {how}: {reason(stop)}."
+
+
+def between_halves(first: float, last: float, rate: float, apart: list[str]) -> str:
+    """What two halves of the samples, fitted each by itself, say of the fit.
+
+    Parameters
+    ----------
+    first, last, rate : float
+        Size of E between them at the start and at the end, and its factor of an iteration, NaN if it did not fall.
+    apart : list of str
+        The parts on which they do not agree.
+
+    Returns
+    -------
+    str
+        The sentence.
+    """
+    verdict = f"do not agree on {listed(apart)}" if apart else "agree"
+    begin = f"Two halves of the samples, each fitted by itself, {verdict}: "
+    if np.isnan(last):
+        return begin + "the parts of one depend on each other, and nothing can be said of E."
+    if np.isnan(rate):
+        return begin + f"|E| between them did not fall, from {number(first)} at the start to {number(last)}."
+    return (
+        begin + f"|E| between them fell from {number(first)} to {number(last)}, at a rate of {rate:.2g} an iteration."
+    )
+
+
+def halves_error(errors: Array) -> str:
+    """What disagreeing halves say of the errors of the parts, and what they cannot say."""
+    low, high = number(float(errors.min())), number(float(errors.max()))
+    span = low if low == high else f"{low} to {high}"
+    return (
+        f"Samples and noise leave an error of about {span} in a part (the sine of an angle: half of what the halves "
+        "differ by). What goes wrong in both halves in the same way does not show here."
+    )

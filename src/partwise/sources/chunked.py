@@ -78,9 +78,9 @@ class ScratchRows:
 class _OnDisk(BlockedSource):
     """What sources on disk share: what is as long as the data stays on disk too."""
 
-    def scratch(self, width: int) -> ScratchRows:
+    def scratch(self, width: int, n_rows: int | None = None) -> ScratchRows:
         """See :class:`partwise.sources.RowSource`."""
-        return ScratchRows((self.shape[0], width), self.dtype)
+        return ScratchRows((self.shape[0] if n_rows is None else n_rows, width), self.dtype)
 
 
 class MemmapSource(_OnDisk):

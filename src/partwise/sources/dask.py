@@ -26,6 +26,7 @@ from partwise.sources.protocol import (
     Rows,
     add,
     check_aligned,
+    chosen_blocks,
     column_names,
     merged,
     pairwise_tree,
@@ -173,6 +174,15 @@ class DaskSource(Named):
         made = self._made(self._tasks(block_fn, aligned), [(b - a, width) for a, b in self.bounds])
         return made.named(feature_names=self.feature_names) if n_features is None else made
 
+    def choose(self, chosen: npt.NDArray[np.bool_]) -> DaskSource:
+        """See :class:`partwise.sources.RowSource`."""
+        places, bounds = chosen_blocks(chosen, self.bounds)
+        parts = [_call(_rows_of, self.parts[i], rows) for i, rows in places]
+        shapes = [(b - a, self.shape[1]) for a, b in bounds]
+        names = None if self.sample_names is None else [self.sample_names[i] for i in np.flatnonzero(chosen)]
+        made = DaskSource(parts, shapes=shapes, dtype=self.dtype, scheduler=self._scheduler.get("scheduler"))
+        return made.named(feature_names=self.feature_names, sample_names=names)
+
     def deliver(self, rows: Rows) -> Any:
         """See :class:`partwise.sources.RowSource`."""
         return rows.to_dask() if isinstance(rows, DaskRows) else rows
@@ -184,7 +194,7 @@ class DaskSource(Named):
         parts = [_call(_as_rows, given[a:b].copy(), given.dtype) for a, b in self.bounds]
         return DaskRows(self._persist(parts), self, None if given.ndim == 1 else given.shape[1], given.dtype)
 
-    def scratch(self, width: int) -> None:
+    def scratch(self, width: int, n_rows: int | None = None) -> None:
         """See :class:`partwise.sources.RowSource`."""
 
     def _made(self, parts: list[Any], shapes: list[tuple[int, int]]) -> DaskSource:

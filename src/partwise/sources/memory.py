@@ -15,7 +15,17 @@ import scipy.sparse as sp
 from partwise.exceptions import InputError
 from partwise.sources import blocks
 from partwise.sources.passes import ordered
-from partwise.sources.protocol import Block, Combine, Named, Rows, add, check_aligned, merged, pairwise_tree
+from partwise.sources.protocol import (
+    Block,
+    Combine,
+    Named,
+    Rows,
+    add,
+    check_aligned,
+    chosen_blocks,
+    merged,
+    pairwise_tree,
+)
 
 DENSE_BLOCK_BYTES = 4 << 20
 # A sparse block makes a full (features x components) partial sum, so there should be few of them.
@@ -120,6 +130,10 @@ class BlockedSource(Named, ABC):
         """See :class:`partwise.sources.RowSource`."""
         return DerivedSource(self, block_fn, aligned, n_features)
 
+    def choose(self, chosen: npt.NDArray[np.bool_]) -> BlockedSource:
+        """See :class:`partwise.sources.RowSource`."""
+        return ChosenSource(self, chosen)
+
     def deliver(self, rows: Rows) -> Any:
         """See :class:`partwise.sources.RowSource`."""
         return rows
@@ -128,7 +142,7 @@ class BlockedSource(Named, ABC):
         """See :class:`partwise.sources.RowSource`."""
         return check_aligned(array, self.shape[0])
 
-    def scratch(self, width: int) -> Rows | None:
+    def scratch(self, width: int, n_rows: int | None = None) -> Rows | None:
         """See :class:`partwise.sources.RowSource`."""
         return None
 
@@ -215,12 +229,37 @@ class DerivedSource(BlockedSource):
         """See :class:`BlockedSource`."""
         return self._make(i) if self._kept is None else self._kept[i]
 
-    def scratch(self, width: int) -> Rows | None:
+    def scratch(self, width: int, n_rows: int | None = None) -> Rows | None:
         """See :class:`partwise.sources.RowSource`."""
-        return self.source.scratch(width)
+        return self.source.scratch(width, n_rows)
 
     def _make(self, i: int) -> Block:
         return blocks.concrete(self.block_fn(self.source.block(i), *self._rows(i, self.aligned)), self.dtype)
+
+
+class ChosenSource(BlockedSource):
+    """Some of the rows of another source, picked when its blocks are read or, with ``keep``, once."""
+
+    def __init__(self, source: BlockedSource, chosen: npt.NDArray[np.bool_], *, keep: bool = False) -> None:
+        self.source, self.dtype = source, source.dtype
+        self._places, self.bounds = chosen_blocks(chosen, source.bounds)
+        self.shape = (self.bounds[-1][1], source.shape[1])
+        self.feature_names = source.feature_names
+        if source.sample_names is not None:
+            self.sample_names = [source.sample_names[i] for i in np.flatnonzero(chosen)]
+        self._kept = list(ordered(self._make, len(self.bounds))) if keep else None
+
+    def block(self, i: int) -> Block:
+        """See :class:`BlockedSource`."""
+        return self._make(i) if self._kept is None else self._kept[i]
+
+    def scratch(self, width: int, n_rows: int | None = None) -> Rows | None:
+        """See :class:`partwise.sources.RowSource`."""
+        return self.source.scratch(width, self.shape[0] if n_rows is None else n_rows)
+
+    def _make(self, i: int) -> Block:
+        home, rows = self._places[i]
+        return self.source.block(home)[rows]
 
 
 class MemorySource(BlockedSource):
@@ -271,3 +310,7 @@ class MemorySource(BlockedSource):
     def derive(self, block_fn: Callable[..., Block], *aligned: Rows, n_features: int | None = None) -> BlockedSource:
         """See :class:`partwise.sources.RowSource`."""
         return DerivedSource(self, block_fn, aligned, n_features, keep=True)
+
+    def choose(self, chosen: npt.NDArray[np.bool_]) -> BlockedSource:
+        """See :class:`partwise.sources.RowSource`."""
+        return ChosenSource(self, chosen, keep=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from itertools import pairwise
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
@@ -94,6 +95,12 @@ class RowSource(Protocol):
         not change afterwards.  Without ``n_features`` the features stay what they are, and keep their names.
         """
 
+    def choose(self, chosen: npt.NDArray[np.bool_]) -> RowSource:
+        """The rows where ``chosen`` is true, in their order, as a source with what is left of every block.
+
+        Kept where the rows are in memory, read anew in every pass where they are read from disk; see `chosen_blocks`.
+        """
+
     def deliver(self, rows: Rows) -> Any:
         """Row-aligned state as the caller's kind of array: an ndarray, or a Dask array that stays put."""
 
@@ -104,10 +111,10 @@ class RowSource(Protocol):
         write over.
         """
 
-    def scratch(self, width: int) -> Rows | None:
+    def scratch(self, width: int, n_rows: int | None = None) -> Rows | None:
         """Room for row-aligned state of so many columns, to be given as `out`: a temporary file where rows are on disk.
 
-        ``None`` where `map_rows` finds the place by itself.
+        ``None`` where `map_rows` finds the place by itself. ``n_rows`` is for a source of fewer rows made of this one.
         """
 
 
@@ -156,6 +163,26 @@ def check_aligned(array: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]:
     if given.ndim not in (1, 2) or len(given) != n_rows:
         raise InputError(f"a row-aligned array must be a vector or matrix of {n_rows} rows, got shape {given.shape}")
     return given
+
+
+def chosen_blocks(
+    chosen: npt.ArrayLike, bounds: Sequence[tuple[int, int]]
+) -> tuple[list[tuple[int, npt.NDArray[np.int64]]], list[tuple[int, int]]]:
+    """The blocks that have a chosen row, each with the places of these in it, and the bounds of what is left of them.
+
+    Blocks without one are left out, unless there is none at all: a source has a block.
+    """
+    mask = np.asarray(chosen)
+    n_rows = bounds[-1][1]
+    if mask.dtype != np.bool_ or mask.shape != (n_rows,):
+        raise InputError(
+            f"chosen must be a vector of {n_rows} booleans, got {mask.dtype} with shape {mask.shape}",
+            parameter="chosen",
+        )
+    places = [(i, np.flatnonzero(mask[a:b])) for i, (a, b) in enumerate(bounds)]
+    kept = [(i, rows) for i, rows in places if len(rows)] or places[:1]
+    edges = np.cumsum([0, *(len(rows) for _, rows in kept)])
+    return kept, [(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def merged(bounds: Sequence[tuple[int, int]], row_bytes: float, least: int = MERGED_BYTES) -> list[list[int]]:

@@ -80,16 +80,22 @@ def make_start(
             parameter="init",
             kind="shape",
         )
-    if nonnegative and (H < 0.0).any():
-        row, column = np.argwhere(H < 0.0)[0]
-        count = int((H < 0.0).sum())
-        raise InputError(
-            f"{{parameter}} has {count} negative value(s), the first in {{place}}; it must be >= 0",
-            parameter="init",
-            kind="negative",
-            place=Place(int(row), int(column)),
-        )
+    if nonnegative:
+        check_nonnegative(H, "init")
     return H
+
+
+def check_nonnegative(start: Array, name: str) -> None:
+    """Refuse a given start with negative entries."""
+    negative = np.argwhere(start < 0.0)
+    if len(negative):
+        row, column = map(int, negative[0])
+        raise InputError(
+            f"{{parameter}} has {len(negative)} negative value(s), the first in {{place}}; it must be >= 0",
+            parameter=name,
+            kind="negative",
+            place=Place(row, column),
+        )
 
 
 def random_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator) -> Array:

@@ -47,6 +47,8 @@ class TestCorrelationConditions:
         assert found.m == pytest.approx(s / (s + 1), rel=1e-12)
         assert found.lam == pytest.approx(2 / (1 + a), rel=1e-11)
         assert not found.binary
+        # the proposition prints m = 1/(sD): no such bound holds, E[x_i x_j] is larger by s^2 D / (s + 1)
+        assert found.m / (1 / (s * D)) == pytest.approx(s**2 * D / (s + 1), rel=1e-12)
 
     def test_sample_of_dirichlet(self) -> None:
         D, s = 6, 3.0

@@ -190,3 +190,23 @@ class TestRecoveryMeasures:
     def test_other_features_are_an_error(self) -> None:
         with pytest.raises(InputError, match="3 features"):
             recovery_measures(np.eye(2), np.eye(2, 3))
+
+
+def test_column_and_row_norms_by_hand() -> None:
+    E = np.array([[0.0, 0.3, -0.1], [0.0, 0.0, 0.2], [-0.4, 0.2, 0.0]])
+    N = np.array([[0.1, -0.2, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 0.4]])  # a component a row
+    H = np.hstack([(np.eye(3) + E).T, N])
+    found = initialization(H, np.eye(3, 6))
+    # E: columns .4 .5 .3, rows .4 .2 .6; the paper's N is the transpose: its columns .3 .3 .4, its rows .1 .5 .4
+    np.testing.assert_allclose([found.E_1, found.E_s, found.N_1, found.N_inf], [0.5, 0.6, 0.4, 0.5])
+    measured = recovery_measures(H, np.eye(3, 6))
+    np.testing.assert_allclose([measured[name] for name in ("E_1", "N_1", "N_inf")], [0.5, 0.4, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("sigma", "cross", "may"),
+    [(1.05, 0.05, True), (1.05, -0.05, False), (1.15, 0.05, False), (0.85, 0.05, False), (1.0, 0.2, False)],
+)
+def test_what_may_be_balanced(sigma: float, cross: float, may: bool) -> None:
+    H = np.array([[sigma, cross], [0.0, 1.0]])
+    assert initialization(H, np.eye(2), rescale=False).satisfies_balancing == may

@@ -58,6 +58,7 @@ def alternate(
     source: RowSource,
     H0: Array,
     *,
+    W0: Array | None = None,
     loss: SquaredError,
     beside: tuple[Rows, ...] = (),
     update: RowUpdate,
@@ -79,6 +80,8 @@ def alternate(
         The data.
     H0 : ndarray of shape (n_components, n_features)
         Where to start.
+    W0 : ndarray of shape (n_samples, n_components), optional
+        The weights to start with; by default the best ones of ``H0``.
     loss : SquaredError
         What is minimised, with the penalties.
     beside : tuple of row-aligned arrays
@@ -90,7 +93,8 @@ def alternate(
     extrapolate : bool
         Whether to move on beyond updates.
     positive_start : bool
-        Lift zeros of the first weights and components, which multiplicative updates could never leave.
+        Lift zeros of the first weights and components, which multiplicative updates could never leave; not where both
+        are given.
     tol : float
         The residual at which momentum ends.
     state : mapping, optional
@@ -102,12 +106,15 @@ def alternate(
     spare, ahead, moving = None, H, False
     if state is None:
         momentum, last = Momentum(), np.inf
-        lift = POSITIVE_START if positive_start else 0.0
-        opening = _opening(H0, H, loss, on_W, lift, plain=not beside)
+        lift = POSITIVE_START if positive_start and W0 is None else 0.0
+        opening = partial(_given_block, loss=loss, on_W=on_W)
+        given = () if W0 is None else (given_weights(source, W0),)
+        if W0 is None:
+            opening = _opening(H0, H, loss, on_W, lift, plain=not beside)
         ahead = H = lifted(H, lift * H.max(initial=0.0), on_H) if lift else H
-        W, stats = source.map_rows(opening, *beside, width=k, combine=add)
+        W, stats = source.map_rows(opening, *given, *beside, width=k, combine=add)
         best = _objective(H, stats, loss, on_H)
-        del stats, opening  # each as large as the components
+        del stats, opening, given  # each as large as the components
         yield Progress(H.T, best, state=_state(source, W, None, momentum, last, best))
     else:
         momentum = Momentum(float(state["beta"]), float(state["ceiling"]))
@@ -115,7 +122,7 @@ def alternate(
         W = placed(source, state)
         if "ahead" in state:
             ahead, moving = np.array(state["ahead"], source.dtype, order="C"), True
-    del H0, state
+    del H0, W0, state
     while True:
         beta = momentum.beta if moving else 0.0
         step = partial(_round_block, H=ahead, shared=loss.shared(ahead), loss=loss, on_W=on_W, update=update, beta=beta)
@@ -146,7 +153,12 @@ def alternate(
 
 def placed(source: RowSource, state: State) -> Rows:
     """The weights of a state beside their rows; a copy, since rounds write over them."""
-    return source.place(np.array(state["W"], source.dtype, order="C"))
+    return given_weights(source, state["W"])
+
+
+def given_weights(source: RowSource, W0: Array) -> Rows:
+    """Weights of the caller beside their rows."""
+    return source.place(np.array(W0, source.dtype, order="C"))
 
 
 def lifted(H: Array, least: float, on_H: Factor) -> Array:
@@ -183,6 +195,10 @@ def _solved_block(
         G, B = on_W.problem(*loss.row_problem(part, H, shared, *(x[rows] for x in beside)), W[rows])
         on_W.constraint.apply(solve_rows, G, B, W[rows])
     return _opened(block, W, loss, on_W, lift, *beside)
+
+
+def _given_block(block: Block, W: Array, *beside: Block, loss: SquaredError, on_W: Factor) -> Any:
+    return _opened(block, W.copy(), loss, on_W, 0.0, *beside)
 
 
 def _opened(block: Block, W: Array, loss: SquaredError, on_W: Factor, lift: float, *beside: Block) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.engine.alternating import POSITIVE_START, lifted, placed
+from partwise.algorithms.engine.alternating import POSITIVE_START, given_weights, lifted, placed
 from partwise.algorithms.engine.divergence import Divergence
 from partwise.algorithms.engine.factor import PLAIN, Factor
 from partwise.algorithms.loop import Progress, State
@@ -26,6 +26,7 @@ def multiply(
     source: RowSource,
     H0: Array,
     *,
+    W0: Array | None = None,
     loss: Divergence,
     on_W: Factor = PLAIN,
     on_H: Factor = PLAIN,
@@ -39,6 +40,8 @@ def multiply(
         The data.
     H0 : ndarray of shape (n_components, n_features)
         Where to start.
+    W0 : ndarray of shape (n_samples, n_components), optional
+        The weights to start with; nothing is lifted then.
     loss : Divergence
         What is minimised, with the penalties.
     on_W, on_H : Factor
@@ -55,10 +58,13 @@ def multiply(
         return Progress(H.T, value, kkt, state={"W": source.deliver(W), "W_sums": W_sums})
 
     if state is None:
-        # a zero could never be left, and a tiny number only after hundreds of rounds
-        tiny = float(np.finfo(source.dtype).tiny) ** 0.5
-        H = lifted(H, max(tiny, POSITIVE_START * H.max(initial=0.0)), on_H)
-        W = source.map_rows(partial(_start_block, H=H), width=k)
+        if W0 is None:
+            # a zero could never be left, and a tiny number only after hundreds of rounds
+            tiny = float(np.finfo(source.dtype).tiny) ** 0.5
+            H = lifted(H, max(tiny, POSITIVE_START * H.max(initial=0.0)), on_H)
+            W = source.map_rows(partial(_start_block, H=H), width=k)
+        else:
+            W = given_weights(source, W0)
         W_sums, W_value = source.reduce(partial(_totals, on_W=on_W), W)
         yield progress(np.nan, W_value)
     else:

@@ -59,13 +59,20 @@ class Basis:
 
 
 def norms(E: Matrix) -> dict[str, float]:
-    """Return the spectral norm of E, its symmetrised norm, and that of its two parts (equation 6)."""
+    """Return the spectral, column and symmetrised norm of E, and the last of its two parts (equation 6)."""
     return {
         "E_2": spectral(E),
+        "E_1": float(np.abs(E).sum(axis=0).max()),
         "E_s": _symmetrised(np.abs(E)),
         "E_plus": _symmetrised(np.maximum(E, 0.0)),
         "E_minus": _symmetrised(np.maximum(-E, 0.0)),
     }
+
+
+def outside_norms(N: Matrix) -> dict[str, float]:
+    """Return the spectral, column and row norm of the papers' N, which is the transpose of ``N``."""
+    sizes = np.abs(N)
+    return {"N_2": spectral(N), "N_1": float(sizes.sum(axis=1).max()), "N_inf": float(sizes.sum(axis=0).max())}
 
 
 def _symmetrised(magnitudes: Matrix) -> float:

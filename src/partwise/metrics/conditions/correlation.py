@@ -105,7 +105,9 @@ def correlation_conditions(W: Any, *, q: float | None = None, scale: Scale = Non
 
     A larger k would be allowed too; the smallest makes the bounds on m largest, as they fall like
     :math:`k^{-3}` where :math:`k \lambda` is given. (Proposition 1 rounds: uniform s-sparse binary weights have
-    k = s/2, not s, and then lambda twice as large.)
+    k = s/2, not s, and then lambda twice as large. Its second example is off by more: Dirichlet weights with the
+    parameters s/D have :math:`m = s/(s+1)`, as :math:`E[x_i x_j] = (s/D)^2 / (s (s+1))`, where 1/(sD) is printed, which
+    is smaller by a factor of about :math:`s D`.)
 
     The bound of Theorem 4 is as the theorem prints it, with :math:`D^{1 - 1/q}`. The remark after it has
     :math:`D^{1 - 1/(q + 1)}` for the same case, which is larger; as q grows both become that of Theorem 1.

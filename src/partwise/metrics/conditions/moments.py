@@ -71,7 +71,7 @@ def moment_constants(W: Any, *, scale: Scale = None) -> MomentConstants:
     r"""Constants of the moments of a sample of weights [1]_.
 
     Assumption (A2), with n components: :math:`E[x_i] \le C_1/n` and :math:`c_2/n \le E[x_i^2] \le C_2/n`, and the
-    :math:`x_i \in [0, 1]` independent (which is not looked at here; see `correlation_conditions`).
+    :math:`x_i \in [0, 1]` independent (which `independence` tests).
 
     Parameters
     ----------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class HeavyNoise(ConditionTable):
     Attributes
     ----------
     eps4 : float
-        The constant: the sets T have at least ``eps4 * n_samples`` records, and the bound is its square.
+        The constant: the sets T have at least ``eps4 * n_samples`` records, and the bound is its square; or itself.
     size : int
         The smallest number of records.
     lower : float
@@ -37,9 +37,11 @@ class HeavyNoise(ConditionTable):
     sampled : float
         The largest over random sets, where the search began.
     least_lower : float
-        With an eps4 below this D4 fails.
+        With an eps4 below this D4 (equation 3) fails.
     least_upper : float
         With any above it holds; infinite if no eps4 up to 1 can be shown to do.
+    equation : {2, 3}
+        Which is checked: 3, that of D4, or 2, whose bound is eps4 itself.
     """
 
     eps4: float
@@ -49,12 +51,14 @@ class HeavyNoise(ConditionTable):
     sampled: float
     least_lower: float
     least_upper: float
+    equation: Literal[2, 3] = 3
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """D4, of the largest that was found and of the bound: between them nothing is known."""
-        found = Condition.check("D4 noise found", "<=", self.eps4**2, self.lower)
-        bound = Condition.check("D4 noise bound", "<=", self.eps4**2, self.upper)
+        """D4 (or equation 2), of the largest that was found and of the bound: between them nothing is known."""
+        name, asked = ("D4", self.eps4**2) if self.equation == 3 else ("(2)", self.eps4)
+        found = Condition.check(f"{name} noise found", "<=", asked, self.lower)
+        bound = Condition.check(f"{name} noise bound", "<=", asked, self.upper)
         return found, bound if bound.holds or not found.holds else bound._replace(holds=None)
 
 
@@ -64,16 +68,19 @@ def heavy_noise(
     H: Any = None,
     *,
     eps4: float = 0.05,
+    equation: Literal[2, 3] = 3,
     normalize: Normalize = "rows",
     n_starts: int = 20,
     random_state: int | np.random.Generator | None = 0,
 ) -> HeavyNoise:
-    r"""Bounds of the largest mean noise over many records: condition D4, equation 3 [1]_.
+    r"""Bounds of the largest mean noise over many records: condition D4, equation 3 [1]_, or equation 2.
 
     D4 asks for
 
     .. math:: \frac{1}{|T|} \Big\| \sum_{j \in T} N_{\cdot,j} \Big\|_1 \le \varepsilon_4^2
-              \text{ for all } T, |T| \ge \varepsilon_4 n.
+              \text{ for all } T, |T| \ge \varepsilon_4 n,
+
+    and equation 2, of which Lemmas 1 to 4 are (`heavy_noise_levels`), for :math:`\varepsilon` in place of both.
 
     Sets of the smallest size t are enough: the mean over a larger set is the mean of those over its subsets of size t,
     and a norm is convex. The largest is
@@ -96,7 +103,9 @@ def heavy_noise(
     H : array-like of shape (n_components, n_features) or fitted estimator, optional
         Components.
     eps4 : float, default=0.05
-        The constant.
+        The constant; the eps of equation 2.
+    equation : {2, 3}, default=3
+        Which of them.
     normalize : {"rows", "common", None}, default="rows"
         What the noise of each record is divided by, along with its weights; see `normalize_factors`. Needs ``H``.
     n_starts : int, default=20
@@ -131,7 +140,9 @@ def heavy_noise(
     else:  # a sum of no components
         n, m = source_of(X).shape
         B, C, scales = np.zeros((0, m)), np.zeros((n, 0)), np.ones(n)
-    return noise_bounds(Noise.of("X", X, C, B, scales), eps4, n_starts, random_state)
+    if equation not in (2, 3):
+        raise InputError(f"equation={equation!r} is not about noise: give 2 or 3.", parameter="equation")
+    return replace(noise_bounds(Noise.of("X", X, C, B, scales), eps4, n_starts, random_state), equation=equation)
 
 
 def noise_bounds(

@@ -12,8 +12,8 @@ from scipy.optimize import linear_sum_assignment
 
 from partwise.exceptions import InputError
 from partwise.metrics.checks import Matrix, Vector, as_components
-from partwise.metrics.conditions.basis import Basis, norms, spectral
-from partwise.metrics.conditions.table import Condition, ConditionTable
+from partwise.metrics.conditions.basis import Basis, norms, outside_norms
+from partwise.metrics.conditions.table import SLACK, Condition, ConditionTable
 from partwise.metrics.recovery import match_components
 from partwise.sources.passes import single_blas_thread
 
@@ -41,6 +41,8 @@ class Initialization(ConditionTable):
         rescaling.
     E_2 : float
         Spectral norm of E.
+    E_1 : float
+        Column norm of E, the largest sum of magnitudes of a component: what Purification's theorems conclude on.
     E_s : float
         Symmetrised norm of E, the larger of the largest column sum and row sum of magnitudes.
     E_plus : float
@@ -51,8 +53,14 @@ class Initialization(ConditionTable):
         Spectral norm of Sigma - I.
     N_2 : float
         Spectral norm of N: the rho of AND's Definition 4.
+    N_1 : float
+        Column norm of the papers' N, the largest sum of magnitudes of a component.
+    N_inf : float
+        Row norm of the papers' N, the largest sum of magnitudes at a feature, which Theorem 6 bounds in a start.
     level : float
         The l that was asked for.
+    rho : float or None
+        The rho that was asked for (AND's Definition 4).
 
     Examples
     --------
@@ -60,10 +68,13 @@ class Initialization(ConditionTable):
     >>> print(initialization([[0.1, 2.0], [4.0, 0.2]], [[1, 0], [0, 1]]))
     |Sigma - I|_2           0
     |E|_2                0.05
+    |E|_1                0.05
     |E|_s                0.05
     |E+|_s               0.05
     |E-|_s                  0
     |N|_2                   0
+    |N|_1                   0
+    |N|_inf                 0
     AND l                0.05 <= 0.1        holds
     Purification l       0.05 <= 0.1        holds
     """
@@ -74,12 +85,16 @@ class Initialization(ConditionTable):
     permutation: NDArray[np.int_]
     scales: Vector
     E_2: float
+    E_1: float
     E_s: float
     E_plus: float
     E_minus: float
     sigma_2: float
     N_2: float
+    N_1: float
+    N_inf: float
     level: float
+    rho: float | None = None
 
     @property
     def and_level(self) -> float:
@@ -93,35 +108,51 @@ class Initialization(ConditionTable):
 
     @property
     def satisfies_and(self) -> bool:
-        """Whether this is an l-initialization by AND's Definition 2, N apart: Definition 4 asks for N_2 <= rho."""
-        return self.and_level <= self.level
+        """Whether this is an l-initialization by AND's Definition 2, N apart; with a rho an (l, rho)-initialization."""
+        return self.and_level <= self.level and (self.rho is None or self.rho >= self.N_2)
 
     @property
     def satisfies_purification(self) -> bool:
-        """Whether Purification's (A3) holds with l; it says nothing on N, Theorem 6 bounds the norm of its rows."""
-        return self.purification_level <= self.level
+        """Whether Purification's (A3) holds with l, to rounding; it says nothing on N: Theorem 6 bounds ``N_inf``."""
+        return self.purification_level <= self.level + SLACK
+
+    @property
+    def satisfies_balancing(self) -> bool:
+        """Whether it may be balanced (Section 6): (A3), Sigma at most 1 + l, and E nowhere negative, to rounding."""
+        bounded = float(self.sigma.max()) <= 1.0 + self.level + SLACK
+        return self.satisfies_purification and bounded and bool(self.E.min() >= -SLACK)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The norms, and the smallest l of either sense against the one asked for."""
-        sizes = {"|Sigma - I|_2": self.sigma_2, "|E|_2": self.E_2, "|E|_s": self.E_s, "|E+|_s": self.E_plus}
-        sizes |= {"|E-|_s": self.E_minus, "|N|_2": self.N_2}
+        sizes = {"|Sigma - I|_2": self.sigma_2, "|E|_2": self.E_2, "|E|_1": self.E_1, "|E|_s": self.E_s}
+        sizes |= {"|E+|_s": self.E_plus, "|E-|_s": self.E_minus}
+        sizes |= {"|N|_2": self.N_2, "|N|_1": self.N_1, "|N|_inf": self.N_inf}
         return (
             *(Condition.quantity(*pair) for pair in sizes.items()),
-            Condition("AND l", "<=", self.level, self.and_level, self.satisfies_and),
+            Condition("AND l", "<=", self.level, self.and_level, self.and_level <= self.level),
+            *(() if self.rho is None else (Condition("AND rho", "<=", self.rho, self.N_2, self.rho >= self.N_2),)),
             Condition("Purification l", "<=", self.level, self.purification_level, self.satisfies_purification),
         )
 
 
 def initialization(
-    H: Any, truth: Any, *, level: float = 0.1, rescale: bool = True, absolute: bool = False, match: bool = True
+    H: Any,
+    truth: Any,
+    *,
+    level: float = 0.1,
+    rho: float | None = None,
+    rescale: bool = True,
+    absolute: bool = False,
+    match: bool = True,
 ) -> Initialization:
     r"""Write components by the true ones, and say whether they are a start that the theorems allow [1]_, [2]_.
 
     Components are matched to the true ones, then :math:`A = A^* (\Sigma + E) + N` is solved by least squares:
     Sigma diagonal, E off-diagonal and N outside the span of the truth. An l-initialization has
 
-    - in AND (Definition 2) :math:`\|E\|_2 \le l` and :math:`\|\Sigma - I\|_2 \le 1/4`,
+    - in AND (Definition 2) :math:`\|E\|_2 \le l` and :math:`\|\Sigma - I\|_2 \le 1/4`, an (l, rho)-initialization
+      (Definition 4) :math:`\|N\|_2 \le \rho` too,
     - in Purification (A3) :math:`\Sigma \succeq (1 - l) I` and :math:`\|E\|_s \le l`.
 
     The scale of a component cannot be known, so by default it is removed first. That of the true components
@@ -136,6 +167,9 @@ def initialization(
         The true ones, linearly independent.
     level : float, default=0.1
         The l to be tested; 1/10 is Purification's, AND's is an unnamed constant below 1.
+    rho : float, optional
+        The rho to be tested; Theorem 5 asks for one of the order of the least singular value of the truth. By default
+        nothing is asked of N.
     rescale : bool, default=True
         Divide each component by its entry of Sigma, which makes it 1. Where that is zero (to rounding) or
         negative, the component is left as it is and is no start in any sense.
@@ -184,9 +218,10 @@ def initialization(
         permutation=permutation,
         scales=scales,
         sigma_2=float(np.abs(sigma - 1.0).max()),
-        N_2=spectral(N),
         level=level,
+        rho=rho,
         **norms(E),
+        **outside_norms(N),
     )
 
 
@@ -207,11 +242,12 @@ class RecoveryMeasures:
     --------
     >>> from partwise.metrics import RecoveryMeasures
     >>> measures = RecoveryMeasures([[1, 0, 0], [0, 1, 0]])
-    >>> measures([[4, 2, 0], [0, 2, 1]])
-    {'E_2': 0.5, 'E_s': 0.5, 'E_plus': 0.5, 'E_minus': 0.0, 'sigma_min': 2.0, 'N_2': 0.5}
+    >>> found = measures([[4, 2, 0], [0, 2, 1]])
+    >>> {name: found[name] for name in ("E_s", "E_plus", "E_minus", "sigma_min", "N_1")}
+    {'E_s': 0.5, 'E_plus': 0.5, 'E_minus': 0.0, 'sigma_min': 2.0, 'N_1': 0.5}
     """
 
-    names = ("E_2", "E_s", "E_plus", "E_minus", "sigma_min", "N_2")
+    names = ("E_2", "E_1", "E_s", "E_plus", "E_minus", "sigma_min", "N_2", "N_1", "N_inf")
 
     def __init__(self, truth: Any, *, rescale: bool = True) -> None:
         T = as_components("truth", truth)
@@ -232,7 +268,7 @@ class RecoveryMeasures:
     def _measure(self, C: Matrix, basis: Basis) -> dict[str, float]:
         order = linear_sum_assignment(basis.cosines(C), maximize=True)[1]
         sigma, _, E, N = basis.parts(C[order], rescale=self.rescale)
-        return {**norms(E), "sigma_min": float(sigma.min()), "N_2": spectral(N)}
+        return {**norms(E), "sigma_min": float(sigma.min()), **outside_norms(N)}
 
 
 def recovery_measures(H: npt.ArrayLike, truth: Any, *, rescale: bool = True) -> dict[str, float]:
@@ -252,8 +288,9 @@ def recovery_measures(H: npt.ArrayLike, truth: Any, *, rescale: bool = True) -> 
     Returns
     -------
     dict of str to float
-        "E_2" (spectral norm of E), "E_s" (symmetrised norm), "E_plus" and "E_minus" (that of the positive and
-        negative part), "sigma_min" (smallest entry of Sigma, before rescaling) and "N_2" (spectral norm of N).
+        "E_2" (spectral norm of E), "E_1" (largest sum of magnitudes of a component), "E_s" (symmetrised norm), "E_plus"
+        and "E_minus" (that of the positive and negative part), "sigma_min" (smallest entry of Sigma, before rescaling),
+        "N_2" (spectral norm of N), "N_1" (its largest sum of a component) and "N_inf" (of a feature).
         All are NaN if ``H`` is not finite or has another number of components, or if the truth is dependent.
 
     References

@@ -1,0 +1,169 @@
+"""The register of claims: a TOML file an experiment, read strictly; what is misspelt is an error and not ignored.
+
+A file is a list of ``[[claim]]`` tables with the keys of `KEYS`. ``each`` makes several of one: a list of tables, or a
+table of lists (every combination); what it gives fills ``{names}`` in the texts, or stands for a key of its own name.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from datetime import date
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from partwise.exceptions import InputError
+from partwise.lab.claim import SIDES, SIGNS, SPREAD, Change, Claim, Explanation, Statistic
+
+FOLDER = Path(__file__).parent / "claims"
+NUMBER = (int, float)
+KEYS: dict[str, type | tuple[type, ...]] = {
+    "id": str,
+    "text": str,
+    "sentence": str,
+    "where": str,
+    "statistic": str,
+    "with": dict,
+    "literal_with": dict,
+    "literal": str,
+    "ours": str,
+    "better": str,
+    "bound": NUMBER,
+    "published": NUMBER,
+    "tolerance": (int, float, str),
+    "runs": int,
+    "log": bool,
+    "style": str,
+    "set_by": str,
+    "set_on": date,
+    "trivial": str,
+    "why": str,
+    "changed": list,
+    "telling": bool,
+}
+NEEDED = ("id", "text", "sentence", "statistic", "better", "set_by", "set_on")
+# what a claim has as the file has it
+PLAIN = ("sentence", "where", "better", "runs", "log", "style", "set_by", "set_on", "trivial", "telling")
+CHANGE = {"on": date, "was": str, "now": str, "why": str}
+
+
+def load_claims(
+    path: Path, statistics: Mapping[str, Statistic], explanations: Mapping[str, Explanation]
+) -> tuple[Claim, ...]:
+    """Read a file of the register.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    statistics : mapping of str to callable
+        What the experiment can compute besides what is in :mod:`partwise.lab.values`.
+    explanations : mapping of str to callable
+        What explains numbers that fall short.
+
+    Returns
+    -------
+    tuple of Claim
+        In the order of the file; an `InputError` names the file, the claim and the key that is wrong.
+    """
+    from partwise.lab.contenders import CONTENDERS
+    from partwise.lab.values import STATISTICS
+
+    known: dict[str, Mapping[str, Any]] = {"statistic": dict(STATISTICS) | dict(statistics), "why": explanations}
+    known |= dict.fromkeys(SIDES, CONTENDERS)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path.name}: {error}") from error
+    if set(content) - {"claim"}:
+        raise InputError(f"{path.name}: only [[claim]] is expected, not {', '.join(sorted(set(content) - {'claim'}))}")
+    claims: dict[str, Claim] = {}
+    for entry in content.get("claim", []):
+        for filled in _each(entry, path.name):
+            claim = _claim(filled, known, f"{path.name}, {filled.get('id', 'a claim without id')}")
+            if claim.id in claims:
+                raise InputError(f"{path.name}: two claims have the id {claim.id}")
+            claims[claim.id] = claim
+    return tuple(claims.values())
+
+
+def _each(entry: Mapping[str, Any], file: str) -> Iterator[dict[str, Any]]:
+    """The claims that an entry stands for."""
+    plain = {key: value for key, value in entry.items() if key != "each"}
+    each = entry.get("each", [{}])
+    if isinstance(each, dict):
+        each = [dict(zip(each, values, strict=True)) for values in product(*each.values())]
+    for values in each:
+        try:
+            yield {
+                key: _filled(value, values)
+                for key, value in (plain | {key: value for key, value in values.items() if key in KEYS}).items()
+            }
+        except KeyError as error:
+            raise InputError(f"{file}, {entry.get('id')}: each gives no value for {error}") from error
+
+
+def _filled(value: Any, values: Mapping[str, Any]) -> Any:
+    """Texts with their names filled in; a text that is a name alone becomes the value itself."""
+    if isinstance(value, str):
+        if value.startswith("{") and value.endswith("}") and value[1:-1] in values:
+            return values[value[1:-1]]
+        return value.format_map(values)
+    if isinstance(value, dict):
+        return {key: _filled(inner, values) for key, inner in value.items()}
+    return value
+
+
+def _claim(entry: dict[str, Any], known: Mapping[str, Mapping[str, Any]], where: str) -> Claim:
+    _check(entry, known, where)
+    tolerance = entry.get("tolerance", 0.0)
+    why = entry.get("why", "")
+    return Claim(
+        id=entry["id"],
+        text=entry["text"],
+        statistic=known["statistic"][entry["statistic"]],
+        bound=float(entry["published"] if "published" in entry else entry["bound"]),
+        arguments=entry.get("with", {}),
+        literal_arguments=entry.get("literal_with", {}),
+        published="published" in entry,
+        tolerance=tolerance if tolerance == SPREAD else float(tolerance),
+        why=known["why"][why] if why else None,
+        changed=tuple(Change(**one) for one in entry.get("changed", [])),
+        **{key: entry[key] for key in (*SIDES, *PLAIN) if key in entry},
+    )
+
+
+def _check(entry: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], where: str) -> None:
+    """Everything that can be wrong with an entry, by name."""
+    _check_keys(entry, KEYS, NEEDED, where)
+    for key, choices in known.items():
+        if entry.get(key) and entry[key] not in choices:
+            raise InputError(f"{where}: {key} {entry[key]!r} is not known; there are: {', '.join(choices)}")
+    for key, words in (("better", tuple(SIGNS)), ("set_by", ("document", "partwise"))):
+        if entry[key] not in words:
+            raise InputError(f"{where}: {key} is one of {', '.join(words)}, not {entry[key]!r}")
+    if ("bound" in entry) == ("published" in entry):
+        raise InputError(f"{where}: either bound or published, and not both")
+    if not any(entry.get(side) for side in SIDES):
+        raise InputError(f"{where}: neither literal nor ours is named")
+    if entry.get("literal") and not entry["sentence"]:
+        raise InputError(f"{where}: sentence is empty: the claim of a literal method has the document's words")
+    if isinstance(entry.get("tolerance"), str) and (entry["tolerance"] != SPREAD or not entry.get("runs")):
+        raise InputError(f"{where}: tolerance is a number or {SPREAD!r}, which also needs runs")
+    for one in entry.get("changed", []):
+        _check_keys(one, CHANGE, tuple(CHANGE), f"{where}: changed")
+
+
+def _check_keys(entry: Any, keys: Mapping[str, Any], needed: tuple[str, ...], where: str) -> None:
+    if not isinstance(entry, dict):
+        raise InputError(f"{where}: a table is expected")
+    unknown = [key for key in entry if key not in keys]
+    if unknown:
+        raise InputError(f"{where}: unknown key {', '.join(unknown)}; there are: {', '.join(keys)}, each")
+    missing = [key for key in needed if key not in entry]
+    if missing:
+        raise InputError(f"{where}: {', '.join(missing)} is missing")
+    for key, value in entry.items():
+        if not isinstance(value, keys[key]) or (isinstance(value, bool) and keys[key] is not bool):
+            raise InputError(f"{where}: {key} has the wrong type, {type(value).__name__}")

@@ -1,0 +1,94 @@
+"""The documentation's page of the lab is what the kept files give, and they are what a run gave."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from partwise.cli.app import app
+from partwise.lab import document, experiments, run_experiment
+from partwise.lab.claim import SIDES
+from partwise.lab.document import Kept, keep, load_kept, render, write_document
+from tests.lab.toys import TOY
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+LARGEST = 1_000_000  # bytes that a repository can carry without anybody noticing
+TOY_2 = replace(TOY, figures=(replace(TOY.figures[0], documented="table"),))
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
+    monkeypatch.setattr(document, "experiments", lambda: {"toy": TOY_2, "toy-2": TOY})
+    keep(run_experiment(TOY_2, tmp_path / "run"), tmp_path / "docs")
+    write_document(tmp_path / "docs")
+    (one,) = load_kept(tmp_path / "docs")
+    return one
+
+
+def test_tables_are_means_over_the_seeds(kept: Kept, tmp_path: Path):
+    result = run_experiment(TOY_2, tmp_path / "run")
+    assert len(kept.result.table) == 4  # two cases, two methods
+    for row in kept.result.table:
+        same = result.table.where(case=row["case"], method=row["method"])
+        assert row["seeds"] == 2
+        assert row["scale"] == same[0]["scale"]
+        assert row["score"] == pytest.approx(same.mean("score"), rel=1e-4)
+        assert row["score_sd"] == pytest.approx(np.std(same.values("score"), ddof=1), rel=1e-4)
+
+
+def test_page_has_verdicts_of_both_sides(kept: Kept):
+    page = render([kept])
+    assert "**As published 1 of 2 claims are reproduced, with our methods 2 of 2**" in page
+    assert "Without results so far: `toy-2`." in page
+    assert "| [`toy`](lab/toy/claims.csv) | quick, 2 | 4 | 1 of 2 | 2 of 2 | the truth is exact <i>: " in page
+    assert (
+        "- two is three: not reproduced as published: as published (true-weights) 2; asked ≥ 3. because it is" in page
+    )
+    assert "- `toy`, 2000-01-02: was <= 2; is >= 3. two is not enough." in page
+    assert "![figure-1](lab/toy/figure-1.svg)" in page
+
+
+def test_nothing_of_the_machine_is_kept(kept: Kept, tmp_path: Path):
+    manifest = json.loads((tmp_path / "docs" / "lab" / "toy" / "manifest.json").read_text())
+    assert not {"machine", "threads", "sessions"} & set(manifest)
+    assert (tmp_path / "docs" / "lab" / "toy" / "figure-1.svg").read_text().startswith("<svg")
+
+
+def test_program(kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("partwise.lab.find_experiment", lambda name: TOY_2)
+    page = tmp_path / "docs" / "lab.md"
+    text = page.read_text()
+    page.unlink()
+    run_experiment(TOY_2, tmp_path / "run" / "full", size="full", seeds=1)
+    for arguments, size in (([], "quick, 2"), ([str(tmp_path / "run")], "full, 1")):
+        result = CliRunner().invoke(app, ["lab", "document", *arguments, "--docs", str(tmp_path / "docs")])
+        assert result.exit_code == 0, result.output
+        assert f"| {size} |" in page.read_text()  # the full run is preferred
+    assert page.read_text() != text
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert CliRunner().invoke(app, ["lab", "document", str(empty)]).exit_code != 0
+
+
+def test_committed_page_is_what_the_files_give():
+    found = load_kept(DOCS)
+    assert (DOCS / document.PAGE).read_text(encoding="utf-8") == render(found), "run partwise lab document"
+    addresses = {name for one in found for name, _ in document._figures(one)}
+    assert {path.relative_to(DOCS).as_posix() for path in (DOCS / "lab").rglob("*.svg")} == addresses
+    assert {path.name for path in (DOCS / "lab").iterdir()} <= set(experiments())
+    assert sum(path.stat().st_size for path in (DOCS / "lab").rglob("*") if path.is_file()) < LARGEST
+
+
+def test_committed_verdicts_follow_from_their_numbers_and_the_register():
+    for one in load_kept(DOCS):
+        for claim, row in one.lines():
+            for side in SIDES:
+                if row[f"{side}_verdict"] and getattr(claim, side):
+                    name = claim.outcome(row[f"{side}_value"], row[f"{side}_tolerance"])
+                    assert name == row[f"{side}_verdict"], f"{one.experiment.name}: {claim.id}, {side}"
+            assert not (row["met_by"] and not claim.trivial), f"{one.experiment.name}: {claim.id} says nothing"

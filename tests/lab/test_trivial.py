@@ -1,0 +1,77 @@
+"""No claim is met by the start, by the zero matrix or by the mean sample, unless the register says why it may be.
+
+Every experiment's quick data with these in place of a method, and with what its claims compare with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from partwise.lab import Claim, Experiment, Judgement, Problem, find_experiment, run_experiment
+from partwise.lab.contenders import CONTENDERS
+from partwise.lab.experiment import TRIVIALS
+from tests.lab.test_experiments import NAMES
+from tests.lab.toys import TOY
+
+# what statistics compare with, where the register does not name it
+PEERS = {
+    "tsvdnmf-table2": {"spa-features"},
+    "tsvdnmf-leave-one-out": {"spa-features"},
+    "tsvdnmf-table3": {"spa-features", "er-spa-features", "pw-spa-features"},
+    "and-figure2-noise": {"true-weights"},
+}
+SECONDS = 1.0  # for a peer that can be stopped
+
+
+def peers(value: Any) -> set[str]:
+    """The contenders that an argument names."""
+    if isinstance(value, dict):
+        return set().union(*map(peers, value.values()))
+    if isinstance(value, list):
+        return set().union(*map(peers, value))
+    return {value} & set(CONTENDERS) if isinstance(value, str) else set()
+
+
+def judged(experiment: Experiment, folder: Path) -> list[Judgement]:
+    """Quick data, two seeds, what is no method, and peers."""
+    named = set().union(*(peers(dict(claim.arguments)) for claim in experiment.claims))
+    methods = [*TRIVIALS, *sorted((named | PEERS.get(experiment.name, set())) - set(TRIVIALS))]
+    plain = replace(experiment, timed=False, figures=(), budget={"quick": SECONDS})
+    return run_experiment(plain, folder, methods=methods, seeds=2).verdicts()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_does_nothing_meets_no_claim(name: str, tmp_path: Path):
+    found = judged(find_experiment(name), tmp_path)
+    met = {one.claim.id: one.met_by for one in found if one.empty}
+    assert not met, "these claims are met by what is no method: tighten them, or give a reason in `trivial`"
+
+
+def test_a_claim_that_the_start_meets_is_seen(tmp_path: Path):
+    below = Claim("below", "", lambda result, method: result.table.mean("error", method=method), 1e3, ours="hals")
+    result = run_experiment(replace(TOY, trivials=TRIVIALS), tmp_path, seeds=1)
+    for better, trivials in (("lower", TRIVIALS), ("higher", ())):
+        one = replace(below, better=better)
+        assert one.judge(result, TRIVIALS).met_by == trivials
+    assert replace(below, better="lower").judge(result, TRIVIALS).empty
+    assert not replace(below, better="lower", trivial="a reason").judge(result, TRIVIALS).empty
+    assert "Says nothing here" in (tmp_path / "index.html").read_text()  # two is at least two, whoever asks
+
+
+def test_what_the_trivial_ones_are():
+    X = np.arange(12.0).reshape(4, 3)
+    problem = Problem(X, 2, truth=X[:2], start=X[2:])
+    found = {name: CONTENDERS[name].run(problem, 0, None) for name in TRIVIALS}
+    np.testing.assert_array_equal(found["trivial-start"].components, X[2:])
+    np.testing.assert_array_equal(found["trivial-zero"].components, np.zeros((2, 3)))
+    np.testing.assert_array_equal(found["trivial-constant"].components, [X.mean(axis=0)] * 2)
+    first = CONTENDERS["trivial-start"].run(replace(problem, start=None), 0, None)
+    np.testing.assert_array_equal(first.components, X[:2])
+    assert first.facts["least_error"] == pytest.approx(0.0)
+    errors = {point["error"] for point in found["trivial-constant"].curve}
+    assert len(errors) == 1
