@@ -11,14 +11,15 @@ rare parts are averaged over few samples and frequent ones over many.  And weigh
 sample's direction.  That parts lie among the samples bounds their cone, so there is no volume to weigh against the fit,
 no threshold and no estimate of the noise in the weights; samples that are (nearly) pure are what it needs.
 
-A step replaces, part by part, ``E_j`` by a mean of it and of the feasible mean that reaches farthest down the gradient
-(Frank & Wolfe 1956), with the step that is best for the quadratic that bounds f from above; weights follow by
-coordinate descent.  Neither raises f.  There are many minima: several starts compete.
+For given weights f is bounded above by a quadratic that is equally curved in all directions, so the best part is the
+feasible mean next to the point where that quadratic is least.  It is found among mixtures of the feasible means that
+reach farthest (Frank & Wolfe 1956, with all of them corrected); the weights follow by coordinate descent.  Neither
+raises f.  There are many minima: several starts compete.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,17 +35,17 @@ from partwise.sources.passes import ordered
 
 Array = npt.NDArray[Any]
 
-WIDE = 0.3  # share of a part's samples in its mean while searching: wider means have fewer false minima
-NARROW = 0.1  # and at the end: the mean of the most extreme tenth
+WIDE = 3.0  # times as many samples in a mean while searching: wider means have fewer false minima
 LEAST = 4  # samples in a mean at least, of parts with hardly any
 DIMENSIONS = 3  # distances are taken in 3 k leading dimensions, and what is outside is added
 SAMPLES = 20_000  # at most so many are looked at: a mean of a tenth of a part's is then known well enough
 SKETCH = 2_500  # and so many while it is decided which starts are worth more
-STARTS = 32
 FIRST, SECOND, THIRD = 10, 10, 20  # steps: wide, narrow on the sketch, narrow on all
 KEPT = 6  # minima of the sketch that are followed on all samples: their order there is decided by per mills
 SAME = 3.0  # degrees within which all parts of two minima are the same
-INNER, CLOSE = 3, 0.05
+INNER = 3  # further means that a part is mixed of in a step, unless
+CLOSE = 1e-4  # the best one would bring it nearer by no more than this part of its squared distance
+HEAVY = 1e3  # what the condition that shares sum to one weighs, where points have lengths of about one
 SWEEPS = 30  # over the weights in a step; they begin where they were
 FIRST_SWEEPS = 60  # over weights that begin at zero
 ROUNDED = 0.25  # of the median squared residual: the norm is rounded off below half of the typical residual
@@ -146,31 +147,96 @@ def find_directions(source: RowSource, k: int, *, squared_norm: float, rng: np.r
     return Directions(points / np.maximum(inside, floor)[:, None], basis, float(lengths.mean()))
 
 
-def search(data: Directions, k: int, rng: np.random.Generator) -> Search:
-    """Descents from several starts: all on a sketch, the best different ones on all points."""
-    sketch = data.sketch(rng)
-    def down(E: Array) -> tuple[Minimum, Minimum]:
-        wide = descend(sketch, _decoded(sketch, E), WIDE, FIRST)
-        return wide, descend(sketch, wide, NARROW, SECOND)
+def archetypes(
+    data: Directions, found: Search | None, *, trim: float, finish: Finish, state: State | None = None
+) -> Stages:
+    """The last descent, from what the search found: the numbers of samples in the means stay what they are.
 
-    seeds = rng.spawn(STARTS)
+    Parameters
+    ----------
+    data : Directions
+        The samples.
+    found : Search or None
+        Where to begin; not used with a state.
+    trim : float
+        Share of a part's samples in its mean.
+    finish : callable
+        Makes components of parts in the coordinates of `data`.
+    state : mapping, optional
+        Of an iteration of an earlier run on this data: the first iteration is the next one.
+
+    Yields
+    ------
+    Progress
+        The start, then every step: ``objective`` is f with its norm rounded off, which never rises, ``residual`` the
+        gap of Frank and Wolfe, relative to it: at 0 no feasible change of the parts lowers f for these weights.
+    """
+    if state is None:
+        assert found is not None
+        counts = _counts(found.best.weights, trim)
+        now = _feasible(data, found.best, counts)
+        rounded = ROUNDED * float(np.median(now.squares))
+        facts = {"moved": found.moved, "rival": found.rival}
+    else:
+        counts, rounded = np.asarray(state["counts"]), float(state["rounded"])
+        sizes = np.cumsum(np.asarray(state["sizes"]))[:-1]
+        atoms = tuple(np.split(np.asarray(state["atoms"]), sizes))
+        now = Point.of(data, np.asarray(state["parts"]), np.asarray(state["weights"]), atoms)
+        facts = {"moved": np.asarray(state["moved"]), "rival": float(state["rival"])}
+    while True:
+        if state is None:
+            kept = {"parts": now.E, "weights": now.A, "atoms": np.vstack(now.atoms), "counts": counts, **facts}
+            kept |= {"sizes": np.array([len(a) for a in now.atoms]), "rounded": rounded}
+            yield Progress(finish(now.E), now.objective(rounded), now.gap(data, counts, rounded), state=kept)
+        state = None
+        now = now.step(data, counts, rounded)
+
+
+Finish = Callable[[Array], Array]
+
+
+def search(data: Directions, k: int, *, trim: float, starts: int, rng: np.random.Generator) -> Search:
+    """Descents from several starts: all on a sketch, the best different ones on all points.
+
+    Parameters
+    ----------
+    data : Directions
+        The samples.
+    k : int
+        Number of parts.
+    trim : float
+        Share of a part's samples in its mean.
+    starts : int
+        How many.
+    rng : numpy.random.Generator
+        Where the starts come from.
+
+    Returns
+    -------
+    Search
+        The best minimum, and what the others say of it.
+    """
+    sketch = data.sketch(rng)
+    seeds = rng.spawn(starts)
+    wide = min(WIDE * trim, 1.0)
 
     def begin(i: int) -> tuple[Minimum, Minimum]:
-        return down(_apart(sketch.points, k, seeds[i]) if i % 2 else _start(sketch.points, k, seeds[i] if i else None))
+        E = _scattered(sketch.points, k, trim, seeds[i]) if i % 2 else _extremes(sketch.points, k, wide, seeds[i], i)
+        first = descend(sketch, _decoded(sketch, E), wide, FIRST)
+        return first, descend(sketch, first, trim, SECOND)
 
-    runs = sorted(ordered(begin, STARTS), key=_narrowed)
+    runs = sorted(ordered(begin, starts), key=_narrowed)
     several = _different(runs)
 
     def follow(i: int) -> Minimum:
-        return descend(data, _decoded(data, several[i][1].parts), NARROW, THIRD)
+        return descend(data, _decoded(data, several[i][1].parts), trim, THIRD)
 
     followed = list(ordered(follow, len(several)))
     order = np.argsort([one.objective for one in followed], kind="stable")
     best = followed[order[0]]
-    others = [followed[i].objective / max(best.objective, np.finfo(float).tiny) - 1.0 for i in order[1:]
-              if not _same(followed[i].parts, best.parts)]
+    others = [followed[i].objective for i in order[1:] if not _same(followed[i].parts, best.parts)]
     moved = np.diag(angles(several[order[0]][0].parts, best.parts))
-    return Search(best, moved, min(others, default=np.inf))
+    return Search(best, moved, min(others, default=np.inf) / max(best.objective, np.finfo(float).tiny) - 1.0)
 
 
 def _narrowed(run: tuple[Minimum, Minimum]) -> float:
@@ -190,51 +256,89 @@ def _same(E: Array, F: Array) -> bool:
 
 
 def descend(data: Directions, at: Minimum, share: float, steps: int) -> Minimum:
-    """Every part to the best place for given weights, then the weights; over and over.
-
-    For given weights f is bounded above by a quadratic of the same curvature in all directions, so the best place is
-    the feasible point next to where that quadratic is least.
-    """
-    E, A = at.parts.copy(), at.weights.copy()
-    atoms = [e[None] for e in E]
-    R, squares = _residual(data, E, A)
+    """Some steps; the numbers of samples in the means follow the masses of the parts."""
+    now = Point.of(data, at.parts.copy(), at.weights.copy())
     for _ in range(steps):
-        w = 1.0 / np.sqrt(squares + ROUNDED * np.median(squares) + np.finfo(float).tiny)
-        counts = _counts(A, share)
+        now = now.step(data, _counts(now.A, share), ROUNDED * float(np.median(now.squares)))
+    return Minimum(now.E, now.A, float(np.sqrt(now.squares).mean()))
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a descent is: parts, weights, residuals with their squared lengths, and what each part is a mixture of."""
+
+    E: Array
+    A: Array
+    R: Array
+    squares: Array
+    atoms: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, data: Directions, E: Array, A: Array, atoms: tuple[Array, ...] | None = None) -> Point:
+        """With the residuals that parts and weights make."""
+        R = data.points - A @ E
+        return cls(E, A, R, blocks.squared_norms(R), tuple(e[None] for e in E) if atoms is None else atoms)
+
+    def step(self, data: Directions, counts: Array, rounded: float) -> Point:
+        """Every part to the best place for given weights, then the weights."""
+        E, A, R, atoms = self.E.copy(), self.A.copy(), self.R.copy(), list(self.atoms)
+        w = self._slopes(rounded)
         for j in range(len(E)):
             a = A[:, j]
             aw = a * w
             target = E[j] + (aw @ R) / max(float(aw @ a), np.finfo(float).tiny)
-            atoms[j], new = nearest(data.points, target, counts[j], atoms[j])
+            new, atoms[j] = nearest(data.points, target, counts[j], atoms[j])
             R -= np.outer(a, new - E[j])
             E[j] = new
         _sweep(data.points, E, A, SWEEPS)
-        R, squares = _residual(data, E, A)
-    return Minimum(E, A, float(np.sqrt(squares).mean()))
+        return Point.of(data, E, A, tuple(atoms))
+
+    def gap(self, data: Directions, counts: Array, rounded: float) -> float:
+        """Frank and Wolfe's: by how much f falls, at most and relatively, for these weights and means."""
+        G = (self.A * self._slopes(rounded)[:, None]).T @ self.R
+        falls = [g @ (extreme(data.points, g, count) - e) for g, count, e in zip(G, counts, self.E, strict=True)]
+        return max(float(np.sum(falls)), 0.0) / max(self.objective(rounded) * len(self.A), np.finfo(float).tiny)
+
+    def objective(self, rounded: float) -> float:
+        """The mean residual, rounded off."""
+        return float(np.sqrt(self.squares + rounded).mean())
+
+    def _slopes(self, rounded: float) -> Array:
+        return np.asarray(1.0 / np.sqrt(self.squares + rounded + np.finfo(float).tiny))
 
 
-def nearest(points: Array, target: Array, count: int, atoms: Array) -> tuple[Array, Array]:
-    """The feasible mean next to a point, among the mixtures of some extremes; and these."""
+def _feasible(data: Directions, at: Minimum, counts: Array) -> Point:
+    """The feasible parts next to given ones, whose means were of other numbers of samples."""
+    near = [
+        nearest(data.points, e, count, extreme(data.points, e, count)[None], 10 * INNER)
+        for e, count in zip(at.parts, counts, strict=True)
+    ]
+    E, A = np.array([e for e, _ in near]), at.weights.copy()
+    _sweep(data.points, E, A, SWEEPS)
+    return Point.of(data, E, A, tuple(atoms for _, atoms in near))
+
+
+def nearest(points: Array, target: Array, count: int, atoms: Array, most: int = INNER) -> tuple[Array, Array]:
+    """The mixture of feasible means that is next to a point, and these: `atoms`, and some that reach farther."""
     E, atoms = _mixture(atoms, target)
-    for _ in range(INNER):
+    for _ in range(most):
         d = target - E
         far = extreme(points, d, count)
         if d @ (far - E) <= CLOSE * (d @ d):
             break
         E, atoms = _mixture(np.vstack([atoms, far]), target)
-    return atoms, E
+    return E, atoms
 
 
 def _mixture(atoms: Array, target: Array) -> tuple[Array, Array]:
     """The mixture of rows that is next to a point, and the rows that are in it."""
     if len(atoms) == 1:
         return atoms[0], atoms
-    heavy = 1e3  # of the condition that shares sum to one
-    T = np.vstack([atoms.T, np.full((1, len(atoms)), heavy)])
-    shares, _ = nnls(T, np.append(target, heavy))
+    T = np.vstack([atoms.T, np.full((1, len(atoms)), HEAVY)])
+    shares, _ = nnls(T, np.append(target, HEAVY))
     shares /= max(shares.sum(), np.finfo(float).tiny)
     used = shares > 0.0
-    return shares @ atoms, atoms[used]
+    return np.asarray(shares @ atoms), atoms[used]
 
 
 def extreme(points: Array, direction: Array, count: int) -> Array:
@@ -244,28 +348,25 @@ def extreme(points: Array, direction: Array, count: int) -> Array:
     return np.asarray(points[np.argpartition(points @ -direction, count - 1)[:count]].mean(axis=0))
 
 
-def _start(points: Array, k: int, rng: np.random.Generator | None) -> Array:
-    """Extremes outside the span of those before: towards the longest rest (SPA, smoothed), or in random directions."""
+def _extremes(points: Array, k: int, share: float, rng: np.random.Generator, number: int) -> Array:
+    """Extremes outside the span of those before: the first time towards the longest rest (SPA), then anywhere."""
     E, N = np.zeros((k, points.shape[1])), np.eye(points.shape[1])
-    count = _count(WIDE / k, len(points))
     for j in range(k):
         R = points @ N
-        longest = np.argmax(blocks.squared_norms(R))
-        u = R[longest] if rng is None else rng.standard_normal(len(N)) * R.std(axis=0)
-        E[j] = extreme(points, N @ u, count)
+        u = rng.standard_normal(len(N)) * R.std(axis=0) if number else R[np.argmax(blocks.squared_norms(R))]
+        E[j] = extreme(points, N @ u, _count(share / k, len(points)))
         v = N @ E[j]
         N -= np.outer(v, v) / max(float(v @ v), np.finfo(float).tiny)
     return E
 
 
-def _apart(points: Array, k: int, rng: np.random.Generator) -> Array:
+def _scattered(points: Array, k: int, share: float, rng: np.random.Generator) -> Array:
     """Means around points picked in proportion to their squared distance from the cone of those before."""
-    directions = points / np.maximum(np.linalg.norm(points, axis=1), np.finfo(float).tiny)[:, None]
-    count = _count(NARROW / k, len(points))
     E: list[Array] = []
     while len(E) < k:
         squares = _squares(points, np.array(E)) if E else np.ones(len(points))
-        E.append(extreme(points, directions[rng.choice(len(points), p=squares / squares.sum())], count))
+        picked = points[rng.choice(len(points), p=squares / squares.sum())]
+        E.append(extreme(points, picked, _count(share / k, len(points))))
     return np.array(E)
 
 
@@ -284,11 +385,6 @@ def _decoded(data: Directions, E: Array) -> Minimum:
 
 def _sweep(points: Array, E: Array, A: Array, sweeps: int) -> None:
     descend_lanes(E @ E.T, points @ E.T, A, sweeps)
-
-
-def _residual(data: Directions, E: Array, A: Array) -> tuple[Array, Array]:
-    R = data.points - A @ E
-    return R, blocks.squared_norms(R)
 
 
 def _counts(A: Array, share: float) -> Array:
