@@ -27,19 +27,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
+from partwise.algorithms.directions import Directions
 from partwise.algorithms.loop import Progress, Stages, State
 from partwise.kernels.coordinate import descend_lanes
-from partwise.linalg.svd import truncated_svd
-from partwise.sources import RowSource, blocks
+from partwise.outcomes import GAP, Stop
+from partwise.sources import blocks
 from partwise.sources.passes import ordered
 
 Array = npt.NDArray[Any]
 
 WIDE = 3.0  # times as many samples in a mean while searching: wider means have fewer false minima
 LEAST = 4  # samples in a mean at least, of parts with hardly any
-DIMENSIONS = 3  # distances are taken in 3 k leading dimensions, and what is outside is added
-SAMPLES = 20_000  # at most so many are looked at: a mean of a tenth of a part's is then known well enough
-SKETCH = 2_500  # and so many while it is decided which starts are worth more
 FIRST, SECOND, THIRD = 10, 10, 20  # steps: wide, narrow on the sketch, narrow on all
 KEPT = 6  # minima of the sketch that are followed on all samples: their order there is decided by per mills
 SAME = 3.0  # degrees within which all parts of two minima are the same
@@ -48,34 +46,8 @@ CLOSE = 1e-4  # the best one would bring it nearer by no more than this part of 
 HEAVY = 1e3  # what the condition that shares sum to one weighs, where points have lengths of about one
 SWEEPS = 30  # over the weights in a step; they begin where they were
 FIRST_SWEEPS = 60  # over weights that begin at zero
+STANDS = 1e-9  # a step that lowers f by less than this part of it ends the descent
 ROUNDED = 0.25  # of the median squared residual: the norm is rounded off below half of the typical residual
-
-
-@dataclass(frozen=True)
-class Directions:
-    """Samples at unit length in the coordinates of their leading singular vectors.
-
-    Attributes
-    ----------
-    points : ndarray of shape (n_points, d)
-        The samples, or some of them.
-    basis : ndarray of shape (d, n_features)
-        Orthonormal.
-    size : float
-        Mean length of the samples.
-    """
-
-    points: Array
-    basis: Array
-    size: float
-
-    def sketch(self, rng: np.random.Generator) -> Directions:
-        """A few of the points."""
-        n = len(self.points)
-        if n <= SKETCH:
-            return self
-        some = np.sort(rng.choice(n, SKETCH, replace=False))
-        return replace(self, points=self.points[some])
 
 
 @dataclass(frozen=True)
@@ -101,7 +73,8 @@ class Search:
     best : Minimum
         The one of least objective.
     moved : ndarray of shape (k,)
-        By how many degrees each part moved when the trimming was narrowed: much, if no samples are pure.
+        How far each part moved when the trimming was narrowed, as a share of the angle to the nearest other part:
+        far, if no samples are pure.
     rival : float
         How much larger, relatively, the objective of the best other minimum is; infinite if there is none.
     """
@@ -109,42 +82,6 @@ class Search:
     best: Minimum
     moved: Array
     rival: float
-
-
-def find_directions(source: RowSource, k: int, *, squared_norm: float, rng: np.random.Generator) -> Directions:
-    """The samples as directions.
-
-    Parameters
-    ----------
-    source : RowSource
-        The data.
-    k : int
-        Number of parts.
-    squared_norm : float
-        Squared Frobenius norm of the data.
-    rng : numpy.random.Generator
-        Randomness of the singular vectors, and which samples are looked at if there are many.
-
-    Returns
-    -------
-    Directions
-        In at most 3 k dimensions.
-    """
-    n, m = source.shape
-    values, _ = truncated_svd(source, k, rng=rng)
-    # the noise of a sample: samples of nothing else have no direction and are not drawn out to unit length
-    noise = np.sqrt(max(squared_norm - float((values**2).sum()), 0.0) / n)
-    lengths = np.asarray(source.map_rows(blocks.norms, width=None, dtype=np.float64))
-    floor = max(noise, np.finfo(source.dtype).eps * lengths.max(initial=0.0), np.finfo(np.float64).tiny)
-    unit = source.derive(blocks.scale_rows, 1.0 / np.maximum(lengths, floor))
-    _, basis = truncated_svd(unit, min(DIMENSIONS * k, n, m), rng=rng)
-    some = np.arange(n) if n <= SAMPLES else np.sort(rng.choice(n, SAMPLES, replace=False))
-    Y = unit.take(some)
-    points = np.ascontiguousarray(blocks.dot(Y, np.ascontiguousarray(basis.T, Y.dtype)), np.float64)
-    # what lies outside is noise: directions are those inside, but for points that have next to nothing there
-    inside, spread = np.linalg.norm(points, axis=1), np.linalg.eigvalsh(points.T @ points)[:-k]
-    floor = max(np.sqrt(max(float(spread.sum()), 0.0) / len(points)), np.finfo(np.float64).eps)
-    return Directions(points / np.maximum(inside, floor)[:, None], basis, float(lengths.mean()))
 
 
 def archetypes(
@@ -189,7 +126,9 @@ def archetypes(
             kept |= {"sizes": np.array([len(a) for a in now.atoms]), "rounded": rounded}
             yield Progress(finish(now.E), now.objective(rounded), now.gap(data, counts, rounded), state=kept)
         state = None
-        now = now.step(data, counts, rounded)
+        before, now = now.objective(rounded), now.step(data, counts, rounded)
+        if now.objective(rounded) >= (1.0 - STANDS) * before:
+            return Stop("stalled", now.gap(data, counts, rounded), measure=GAP)
 
 
 Finish = Callable[[Array], Array]
@@ -225,22 +164,32 @@ def search(data: Directions, k: int, *, trim: float, starts: int, rng: np.random
         first = descend(sketch, _decoded(sketch, E), wide, FIRST)
         return first, descend(sketch, first, trim, SECOND)
 
-    runs = sorted(ordered(begin, starts), key=_narrowed)
+    runs = sorted(ordered(begin, starts), key=lambda run: _rank(run[1]))
     several = _different(runs)
 
     def follow(i: int) -> Minimum:
         return descend(data, _decoded(data, several[i][1].parts), trim, THIRD)
 
     followed = list(ordered(follow, len(several)))
-    order = np.argsort([one.objective for one in followed], kind="stable")
+    order = np.argsort([_rank(one) for one in followed], kind="stable")
     best = followed[order[0]]
     others = [followed[i].objective for i in order[1:] if not _same(followed[i].parts, best.parts)]
-    moved = np.diag(angles(several[order[0]][0].parts, best.parts))
-    return Search(best, moved, min(others, default=np.inf) / max(best.objective, np.finfo(float).tiny) - 1.0)
+    moved = _moved(several[order[0]][0].parts, best.parts)
+    heaviest = np.argsort(-best.mass, kind="stable")
+    best = replace(best, parts=best.parts[heaviest], weights=np.ascontiguousarray(best.weights[:, heaviest]))
+    return Search(best, moved[heaviest], min(others, default=np.inf) / max(best.objective, np.finfo(float).tiny) - 1.0)
 
 
-def _narrowed(run: tuple[Minimum, Minimum]) -> float:
-    return run[1].objective
+def _moved(E: Array, F: Array) -> Array:
+    """Angles between partners as shares of the angle to the nearest other part; of parts that are one, none."""
+    between = (angles(F, F) + np.diag(np.full(len(F), np.inf))).min(axis=1, initial=180.0)
+    moved: Array = np.divide(np.diag(angles(E, F)), between, out=np.zeros(len(F)), where=between > SAME / 100.0)
+    return moved
+
+
+def _rank(minimum: Minimum) -> float:
+    """What minima are ordered by: descents to the same one differ by little, and rounding is not to choose of them."""
+    return float(f"{minimum.objective:.4g}")
 
 
 def _different(runs: Sequence[tuple[Minimum, Minimum]]) -> list[tuple[Minimum, Minimum]]:
@@ -351,9 +300,13 @@ def extreme(points: Array, direction: Array, count: int) -> Array:
 def _extremes(points: Array, k: int, share: float, rng: np.random.Generator, number: int) -> Array:
     """Extremes outside the span of those before: the first time towards the longest rest (SPA), then anywhere."""
     E, N = np.zeros((k, points.shape[1])), np.eye(points.shape[1])
+    mean = points.mean(axis=0) / max(float(np.linalg.norm(points.mean(axis=0))), np.finfo(float).tiny)
     for j in range(k):
         R = points @ N
-        u = rng.standard_normal(len(N)) * R.std(axis=0) if number else R[np.argmax(blocks.squared_norms(R))]
+        if number:
+            u = rng.standard_normal(len(N)) * R.std(axis=0)
+        else:  # at first all are equally long: the one that is farthest from the mean
+            u = R[np.argmax(blocks.squared_norms(R if j else R - np.outer(R @ mean, mean)))]
         E[j] = extreme(points, N @ u, _count(share / k, len(points)))
         v = N @ E[j]
         N -= np.outer(v, v) / max(float(v @ v), np.finfo(float).tiny)
@@ -403,4 +356,4 @@ def shares(A: Array) -> Array:
 def angles(E: Array, F: Array) -> Array:
     """Degrees between the rows of two matrices."""
     lengths = np.linalg.norm(E, axis=1)[:, None] * np.linalg.norm(F, axis=1)
-    return np.degrees(np.arccos(np.clip(E @ F.T / np.maximum(lengths, np.finfo(float).tiny), -1.0, 1.0)))
+    return np.asarray(np.degrees(np.arccos(np.clip(E @ F.T / np.maximum(lengths, np.finfo(float).tiny), -1.0, 1.0))))

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
-from partwise.algorithms.archetypes import Directions, archetypes, find_directions, search, shares
+from partwise.algorithms.archetypes import archetypes, search, shares
+from partwise.algorithms.directions import Directions, find_directions
 from partwise.algorithms.loop import Progress, State
 from partwise.algorithms.signal import nothing
 from partwise.estimators.base import Looped
@@ -52,12 +53,13 @@ class Archetypes(Looped):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The parts, about as large as the mean sample. Of data without negative entries they have none.
+        The parts, about as large as the mean sample, the most frequent one first. Of data without negative entries they
+        have none.
     mass_ : ndarray of shape (n_components,)
         Share of each part in the samples, as directions. A part of little mass rests on few samples.
     moved_ : ndarray of shape (n_components,)
-        By how many degrees each part moved when the trimming was narrowed to `trim`: several, if hardly any samples
-        are pure, and then the true part is likely to be farther out still.
+        How far each part moved when the trimming was narrowed to `trim`, as a share of the angle to the nearest other
+        part: far, if hardly any samples are pure, and then the true part is likely to be farther out still.
     rival_ : float
         How much larger, relatively, the objective of the best minimum with other parts is; infinite if none was found.
         Close to 0 the choice between the two is a toss.
@@ -133,17 +135,22 @@ class Archetypes(Looped):
         if seen.squared_norm == 0.0:
             self.mass_, self.moved_, self.rival_ = np.zeros(k), np.zeros(k), np.inf
             return nothing(k, source, state)
-        data = find_directions(source, k, squared_norm=seen.squared_norm, rng=rng)
+        data = find_directions(source, k, rng)
         found = None if state is not None else search(data, k, trim=self.trim, starts=self.starts, rng=rng)
+        if state is not None:
+            self._keep(state)
         finish = partial(_components, data=data, signed=seen.n_negative > 0, dtype=source.dtype)
         return self._kept(archetypes(data, found, trim=self.trim, finish=finish, state=state))
 
     def _kept(self, iterations: Iterator[Progress]) -> Iterator[Progress]:
         """The iterations, and what the last of them says of the parts."""
         for progress in iterations:
-            state = progress.state
-            self.mass_, self.moved_, self.rival_ = shares(state["weights"]), state["moved"], float(state["rival"])
+            self._keep(progress.state)
             yield progress
+
+    def _keep(self, state: State) -> None:
+        self.mass_ = shares(np.asarray(state["weights"]))
+        self.moved_, self.rival_ = np.asarray(state["moved"]), float(state["rival"])
 
 
 def _components(E: Array, data: Directions, signed: bool, dtype: npt.DTypeLike) -> Array:
