@@ -88,7 +88,10 @@ def test_expectation_is_that_of_the_slide() -> None:
         ([[0], []], "documents has no document of at least two words"),
         ([[0, -1]], "documents has a negative number of a word"),
         ([[0.5, 1.0]], "documents must hold numbers of words"),
-        ([[0, 9]], "documents has the word 9 of 6"),
+        ([[0], [0, 1], [-1, 0]], "in row 2, column 0"),
+        ([[0, 9]], "n_words=6 must be a whole number above all words, the largest of which is 9"),
+        ([0, 1, 2], "documents must be documents"),
+        (np.arange(3), "documents must be documents"),
     ],
 )
 def test_no_documents(documents: Any, told: str) -> None:
@@ -164,6 +167,18 @@ def test_long_documents_are_many_pairs() -> None:
         assert error <= pairs.deviation()
     tokens = corpus(1000, 0)[0]
     assert pairs.deviation() < 0.3 * pw.Cooccurrence.of_tokens(tokens, n_words=12).deviation()
+
+
+def test_what_is_no_count() -> None:
+    for X, told in (([[1, -1, 2]], "Negative"), ([[1, np.nan, 2]], "NaN")):
+        with pytest.raises(InputError, match=told):
+            pw.Cooccurrence.of(X)
+    with pytest.raises(InputError, match="weighting='even'"):
+        pw.Cooccurrence.of(COUNTS, weighting="even")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="rows are counts"):
+        pw.Cooccurrence.of(COUNTS / 2.0).deviation()
+    with pytest.raises(InputError, match=r"n_words=2\.5"):
+        pw.Cooccurrence.of_tokens([[0, 1]], n_words=2.5)  # type: ignore[arg-type]
 
 
 def test_bad_questions() -> None:

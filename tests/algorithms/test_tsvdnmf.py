@@ -12,6 +12,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.cluster import KMeans
 
 import partwise as pw
 from partwise.algorithms.kmeans import Clustering
@@ -302,6 +303,20 @@ def test_clusters_of_blocks(form: Any) -> None:
     assert pw.metrics.clustering_accuracy(np.repeat(np.arange(4), 25), found.labels) == 1.0
     assert found.settled
     assert found.inertia == pytest.approx(0.0, abs=1e-10)
+
+
+@seeds
+@forms
+def test_clusters_are_those_of_the_projection_moved_by_lloyd(form: Any, seed: int) -> None:
+    """Steps 2 and 3 by NumPy and scikit-learn: the best k-means of the rank-k approximation, then Lloyd on D."""
+    rng = np.random.default_rng(seed)
+    D = 1.5 * np.repeat(np.eye(3, 12), 40, axis=0) + rng.random((120, 12))
+    U, s, Vt = np.linalg.svd(D, full_matrices=False)
+    start = KMeans(3, n_init=20, random_state=0).fit((U * s)[:, :3])
+    expected = KMeans(3, init=start.cluster_centers_ @ Vt[:3], n_init=1, tol=0.0).fit(D)
+    found = cluster(MemorySource(form(D), block_rows=50), 3, np.random.default_rng(0), n_init=20, max_iter=100)
+    assert pw.metrics.clustering_accuracy(expected.labels_, found.labels) == 1.0
+    assert found.inertia == pytest.approx(expected.inertia_, rel=1e-9)
 
 
 def test_without_features_there_is_one_cluster() -> None:

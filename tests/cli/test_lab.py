@@ -40,7 +40,8 @@ def test_run_and_show(tmp_path: Path):
     )
     assert "literal: ✓ 1 reproduced, ✗ 1 not reproduced; ours: ✓ 2 reproduced, · 1 not measured" in shown
     assert "because it is 2 < 3" in shown
-    assert "changed after a run (2000-01-02): was <= 2, is >= 3; two is not enough" in shown
+    assert "changed after a run, 2000-01-02: was <= 2; is >= 3. Two is not enough." in shown
+    assert "was a claim that zero is one; is none. It failed." in shown
     assert "smaller than published" in shown
     assert (tmp_path / "toy" / "quick" / "index.html").exists()
     assert not (tmp_path / "index.html").exists()

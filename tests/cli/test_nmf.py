@@ -17,7 +17,7 @@ import partwise as pw
 from partwise.algorithms.conservative import Decay, Learner, Rule
 from partwise.cli.app import run
 from partwise.cli.nmf import Run, read_model
-from partwise.runs import lock, read_state
+from partwise.runs import lock, read_state, write_state
 
 PROGRAM = [sys.executable, "-c", "from partwise.cli import main; main()", "nmf"]
 X = np.random.default_rng(0).gamma(0.5, size=(200, 3)) @ np.random.default_rng(1).gamma(0.5, size=(3, 8))
@@ -143,6 +143,16 @@ def test_batches_after_the_checkpoint_come_again() -> None:
     nmf(*OPTIONS, "-n", 1000, "-o", "run", "--resume")
     assert files("run") == files("whole")
     assert not Path(".run.model.left").exists()
+
+
+def test_a_checkpoint_of_before_there_was_another_order() -> None:
+    nmf(*OPTIONS, "-n", 1000, "-o", "whole")
+    nmf(*OPTIONS, "-n", 400, "-o", "run")
+    state, note = read_state(Path("run.state"))
+    del note["settings"]["printed_order"]
+    write_state(Path("run.state"), state, note)
+    nmf(*OPTIONS, "-n", 1000, "-o", "run", "--resume")
+    np.testing.assert_array_equal(read_model(Path("run.model"))[1], read_model(Path("whole.model"))[1])
 
 
 def readable(name: str) -> None:

@@ -122,6 +122,7 @@ def test_concentrated_components_have_short_inverses():
     ("given", "word"),
     [
         ({"second": (2.0, 1.0)}, "second"),
+        ({"second": 1.0}, "second"),
         ({"first": 1.0}, "second"),
         ({"first": 20.0, "second": (1.0, 2.0)}, "width"),
         ({"first": 31.0, "second": (30.0, 30.0)}, "first"),

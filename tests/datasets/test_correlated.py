@@ -81,6 +81,11 @@ def test_components_and_signs() -> None:
     assert np.mean(signed < 0) == pytest.approx(0.5, abs=0.05)
 
 
+def test_given_components_have_their_own_number_of_features() -> None:
+    H = np.eye(300, 310)
+    assert make_correlated_mixtures(n_samples=2, n_components=300, components=H).X.shape == (2, 310)
+
+
 @pytest.mark.parametrize(
     ("wrong", "parameter"),
     [
@@ -92,6 +97,7 @@ def test_components_and_signs() -> None:
         ({"absent": 2.0}, "absent"),
         ({"n_features": 20}, "n_features"),
         ({"components": np.ones((3, 4))}, "components"),
+        ({"components": np.ones((30, 4))}, "components"),
     ],
 )
 def test_refused(wrong: dict[str, Any], parameter: str) -> None:

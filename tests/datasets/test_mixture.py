@@ -16,6 +16,7 @@ from partwise.datasets import (
 )
 from partwise.exceptions import InputError
 from partwise.metrics import initialization
+from partwise.starts import assumed
 
 MAKERS = {
     "topics": lambda seed: make_topics(n_samples=30, n_features=50, n_components=5, random_state=seed),
@@ -121,3 +122,7 @@ def test_starts_that_cannot_be():
     square = make_binary_mixtures(n_samples=3, n_features=3, n_components=3, random_state=0)
     with pytest.raises(InputError, match="outside"):
         square.start(outside=0.1)
+    with pytest.raises(InputError, match="outside"):
+        assumed(np.ones((3, 2)), outside=0.1)
+    with pytest.raises(InputError, match="truth"):
+        assumed([1.0, 2.0])

@@ -144,7 +144,9 @@ def test_strictly_dominant_data_is_dominant(how: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    "how", [{"dominant_weight": 0.9, "rho": 0.2}, {"n_shared": 0}, {"alpha": 1.5}, {"dominant_weight": 0.0}], ids=str
+    "how",
+    [{"dominant_weight": 0.9, "rho": 0.2}, {"n_shared": 0}, {"alpha": 1.5}, {"dominant_weight": 0.0}, {"pure": "all"}],
+    ids=str,
 )
 def test_strictly_dominant_data_that_cannot_be(how: dict) -> None:
     with pytest.raises(InputError):

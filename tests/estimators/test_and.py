@@ -405,6 +405,34 @@ def test_a_constant_step_that_is_too_large_diverges(options: Any) -> None:
         pw.AND(K, init=data.warm_start(0.05, random_state=0), eta=1e120).partial_fit(data.X)
 
 
+def test_diverging_stops_at_the_last_stage_wherever_it_goes_on() -> None:
+    """A stage that was not completed is none: going on from the last one diverges again, and does not converge."""
+    data = topics("dir")
+    states: list[Any] = []
+
+    def fit(**how: Any) -> Any:
+        model = pw.AND(K, init=data.warm_start(0.05, random_state=0), eta=60.0, batch_size=1, steps=1, random_state=3)
+        with pytest.warns(ConvergenceWarning, match="smaller eta"):
+            return model.set_params(callbacks=[lambda p: states.append(dict(p.state))]).fit(data.X, **how)
+
+    whole = fit()
+    again = fit(state=states[-1])
+    assert again.stop_ == whole.stop_
+    assert again.n_iter_ == whole.n_iter_ > 0
+    np.testing.assert_array_equal(again.components_, whole.components_)
+
+
+def test_a_stream_goes_on_with_a_smaller_step() -> None:
+    data = topics("dir")
+    start = data.warm_start(0.05, random_state=0)
+    model = pw.AND(K, init=start, eta=0.5, steps=4).partial_fit(data.X[:50])
+    with pytest.raises(InputError, match="smaller one"):
+        model.set_params(eta=1e120).partial_fit(data.X[50:100])
+    model.set_params(eta=0.5).partial_fit(data.X[50:100])
+    plain = pw.AND(K, init=start, eta=0.5, steps=4).partial_fit(data.X[:50]).partial_fit(data.X[50:100])
+    np.testing.assert_array_equal(model.components_, plain.components_)
+
+
 @pytest.mark.parametrize("q", [1.0, 3.0])
 def test_thresholds_by_theorem_4(q: float) -> None:
     data = pw.datasets.make_correlated_mixtures(n_samples=2000, n_features=40, n_components=K, q=q, random_state=0)
@@ -434,7 +462,11 @@ def test_theorem_4_for_binary_weights_is_theorem_1() -> None:
     ("params", "message"),
     [
         ({"known": {"s": 1.0}}, "known has 's'"),
-        ({"known": {"q": -1.0, "r": 1.0, "lam": 1.0}}, "q=-1.0"),
+        ({"known": {"q": -1.0, "r": 1.0, "lam": 1.0}}, "known: q=-1.0"),
+        ({"known": {"r": 0}}, "known: r=0 must be above 0"),
+        ({"known": {"q": "large"}}, "known: q='large'"),
+        ({"known": {"truth": np.ones((3, 7))}}, "known: "),
+        ({"known": {"truth": np.ones((K, 60))}}, "known: truth must have"),
         ({"batch_size": 5}, "thresholds='theorem' needs all the data at once"),
         ({"eta": 0.0}, "'eta' parameter"),
     ],

@@ -296,8 +296,8 @@ def test_a_given_pair_that_cannot_be_one() -> None:
     bad[3, 2] = -1.0
     for weights, init, told in [
         (V, "random", "init_weights is one half of a start"),
-        (V[:-1], Y, "init_weights has 56 rows but the data has 57 samples"),
-        (V[:, :-1], Y, "init_weights has 3 features"),
+        (V[:-1], Y, r"init_weights must have shape \(57, 4\).*got \(56, 4\)"),
+        (V[:, :-1], Y, r"init_weights must have shape \(57, 4\).*got \(57, 3\)"),
         (bad, Y, "init_weights has 1 negative value.*row 3, column 2"),
     ]:
         with pytest.raises(InputError, match=told):
@@ -309,3 +309,12 @@ def test_weights_of_the_last_update_are_of_the_last_fit() -> None:
     model = pw.MU(init=Y, init_weights=V, tol=0.1).fit(X)
     assert model.weights_.shape == V.shape
     assert not hasattr(model.set_params(init_weights=None).fit(X), "weights_")
+
+
+def test_weights_of_a_start_that_is_the_end() -> None:
+    X, V, Y = given()
+    states: list[Any] = []
+    model = pw.MU(init=Y, init_weights=V, tol=0.1, callbacks=[lambda progress: states.append(dict(progress.state))])
+    model.fit(X)
+    again = pw.MU(init=Y, init_weights=V, tol=0.1, max_iter=model.n_iter_).fit(X, state=states[-1])
+    np.testing.assert_array_equal(again.weights_, model.weights_)

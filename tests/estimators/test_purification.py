@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import partwise as pw
+from partwise.algorithms import scaling
 from partwise.datasets import Mixture, add_adversarial_noise, add_unbiased_noise, make_binary_mixtures
 from partwise.estimators.purification import Purification
 from partwise.exceptions import DegenerateDataWarning, InputError
@@ -370,6 +371,27 @@ def test_the_inverse_follows_the_noise() -> None:
     E = {name: pw.metrics.initialization(model.components_, clean.components).E_1 for name, model in models.items()}
     assert E["auto"] < 0.5 * E["least-inf"]
     assert fitted(clean).inverse_ == "least-inf"
+    padded = MemorySource(np.vstack([np.zeros((2000, 400)), noisy.X]))  # samples of zeros have no noise to tell of
+    assert scaling.chosen_inverse(padded, start) == "pinv"
+
+
+@pytest.mark.parametrize("kind", ["memory", "csr", "npy", "dask"])
+def test_the_inverse_is_chosen_on_some_rows_of_any_source(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many rows may be more than memory holds: none are gathered, and the whole data is not decoded."""
+    monkeypatch.setattr(scaling, "SAMPLED", 300)
+    clean = make_binary_mixtures(n_samples=1000, n_features=300, n_components=6, n_active=1.5, random_state=0)
+    noisy = add_unbiased_noise(clean, 5.0 * 1.5 / 300, random_state=0)
+    np.save(tmp_path / "X.npy", noisy.X)
+    X = {
+        "memory": lambda: MemorySource(noisy.X),
+        "csr": lambda: MemorySource(sp.csr_array(noisy.X)),
+        "npy": lambda: source_of(tmp_path / "X.npy"),
+        "dask": lambda: source_of(da.from_array(noisy.X, chunks=(150, -1))),
+    }[kind]()
+    monkeypatch.setattr(type(X), "take", lambda *_: pytest.fail("rows were gathered"))
+    assert scaling.chosen_inverse(X, clean.start(0.1, random_state=0)) == "pinv"
 
 
 def test_on_a_fixed_sample_ours_does_not_end_worse_than_the_start() -> None:

@@ -51,6 +51,7 @@ def test_what_is_printed():
     words = claim(2.0).judge(None).ours
     assert (words.claim.stated, words.deviation) == ("≥ 1", "")
     assert claim(better="equal", tolerance=0.25).stated == "= 1 ± 0.25"
+    assert claim(better="equal", tolerance=0.301, log=True).stated == "= 1, up to a factor of 2"
     unknown = claim(math.nan).judge(None).ours
     assert (unknown.shown, unknown.deviation) == ("–", "")
 
@@ -108,6 +109,11 @@ def test_values():
     some = result(rows)
     assert values.exponent(some, "a", x="n", y="error") == pytest.approx(-0.5)
     assert math.isnan(values.exponent(some, "b", x="n", y="error"))
+    assert math.isnan(
+        values.exponent(result([*rows, {"method": "a", "n": 64, "error": math.inf}]), "a", x="n", y="error")
+    )
+    bent = result([*rows, {"method": "a", "n": 64, "error": 100.0}])
+    assert values.exponent(bent, "a", x="n", y="error", most=16) == pytest.approx(-0.5)
     assert values.ratio(some, "a", column="error", of={"n": 1}, to={"n": 4}) == pytest.approx(2.0)
     assert values.ratio(some, "c", column="error", to={"method": "a"}, n=1) == pytest.approx(2.0)
     assert values.ratio(some, "c", column="error", how="worst", to={"method": "a"}) == pytest.approx(2.0)
@@ -115,7 +121,14 @@ def test_values():
     assert values.least(some, "a", column="error") == 0.75
     assert math.isnan(values.least(some, "b", column="error"))
     assert values.spread(some, "a", column="error") == pytest.approx(4.0)
-    curve = [{"case": "c", "method": "a", "seed": 0, "n_iter": i, "error": 0.5**i} for i in range(9)]
+    cases = [
+        {"case": case, "method": m, "error": e} for case, m, e in (("x", "a", 2.0), ("x", "b", 1.0), ("y", "a", 3.0))
+    ]
+    cases += [{"case": "y", "method": "b", "error": 0.5}]
+    assert values.worst_ratio(result(cases), "a", column="error", than="b") == pytest.approx(6.0)
+    curve = [{"case": "c", "method": "a", "seed": 0, "n_iter": i, "error": 0.5**i, "alpha": 3.0**i} for i in range(9)]
+    curve[0]["alpha"] = math.nan
+    assert values.straightness(result(curves=curve), "a", case="c", factor=2.0, of="alpha") == pytest.approx(1.0)
     assert values.straightness(result(curves=curve), "a", case="c", factor=2.0) == pytest.approx(1.0)
     assert math.isnan(values.straightness(result(curves=curve), "b", case="c", factor=2.0))
 

@@ -49,7 +49,8 @@ def test_page_has_verdicts_of_both_sides(kept: Kept):
     assert (
         "- two is three: not reproduced as published: as published (true-weights) 2; asked ≥ 3. because it is" in page
     )
-    assert "- `toy`, 2000-01-02: was <= 2; is >= 3. two is not enough." in page
+    assert "- `toy`, 2000-01-02: was <= 2; is >= 3. Two is not enough." in page
+    assert "- `toy`, 2000-01-03: was a claim that zero is one; is none. It failed." in page
     assert "![figure-1](lab/toy/figure-1.svg)" in page
 
 

@@ -50,6 +50,8 @@ def test_definition(name: str):
     assert experiment.claims
     assert experiment.figures
     assert {"quick", "full"} <= set(experiment.seeds)
+    assert experiment.timed or not set(experiment.budget) - {"tiny"}, "compiling must not use up the time of a fit"
+    assert all(change.why for change in experiment.changes)
     for claim in experiment.claims:
         assert not claim.literal or CONTENDERS[claim.literal].literal, f"{claim.id}: {claim.literal} is not literal"
         assert {claim.literal, claim.ours} - {""} <= set(experiment.methods), claim.id

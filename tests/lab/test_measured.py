@@ -11,7 +11,8 @@ from partwise.lab.contenders.base import modes_of
 from partwise.lab.contenders.lecture import Factors, expected_pairs, first_tokens, hull_of_expected
 from partwise.lab.experiment import Found, Problem
 from partwise.lab.lecture import corpus
-from partwise.lab.measures import inverse_error, locked, random_share, true_anchors, unsettled
+from partwise.lab.measures.lecture import locked, true_anchors, unsettled
+from partwise.lab.measures.online import inverse_error, random_share
 
 RNG = np.random.default_rng(0)
 

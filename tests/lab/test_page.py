@@ -28,7 +28,8 @@ def test_everything_is_there(folder: Path):
     assert '<span class="why">because it is 2 &lt; 3</span>' in page
     for verdict in ("reproduced", "not reproduced", "not measured"):
         assert f">{verdict}</span>" in page
-    assert "<b>Changed after a run</b> (2000-01-02): was &lt;= 2; is &gt;= 3. two is not enough." in page
+    assert "<b>Changed after a run</b>, 2000-01-02: was &lt;= 2; is &gt;= 3. Two is not enough." in page
+    assert "2000-01-03: was a claim that zero is one; is none. It failed." in page
     assert "“It is &lt;b&gt;exact&lt;/b&gt;.” (Table 1)" in page
     assert "a claim of this library" in page
     banner = page.index("The literal algorithm does not reproduce</b> all that is published: true-weights 1 of 2.")

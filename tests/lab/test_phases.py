@@ -27,7 +27,9 @@ def test_borders():
     assert least_border(grid(), "a", along="x", by="D") == 0.2
     assert border_gain(grid(), "a", along="x", by="D") == pytest.approx(0.6)
     assert border_exponent(grid(), "a", along="x", by="D") == pytest.approx(0.5)
+    assert border_exponent(grid({1: 0.2, 4: 0.0, 16: 0.8}), "a", along="x", by="D") == -np.inf
     assert np.isnan(least_border(grid(), "b", along="x", by="D"))
+    assert np.isnan(border_exponent(grid(), "b", along="x", by="D"))
 
 
 def test_recovery_behind_a_failure_does_not_count():

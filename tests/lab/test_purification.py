@@ -10,7 +10,7 @@ import pytest
 from partwise import metrics
 from partwise.lab import Measurements, Reproduction, find_experiment
 from partwise.lab.contenders.purification import scale_of
-from partwise.lab.purification_noise import averaging, denoised, growth, proportion
+from partwise.lab.purification_noise import denoised, growth
 from partwise.lab.purification_theorems import conclusion
 
 NAMES = ("theorems", "fixed-sample", "sparsity", "balancing", "denoising", "adversarial")
@@ -57,17 +57,10 @@ def test_statistics_by_hand() -> None:
     assert conclusion(table([row]), "a", E=0.1, N=0.1, scaled=True, case="x") == pytest.approx(0.6)
     assert conclusion(table([row | {"sigma": 0.0}]), "a", E=0.1, N=0.1, scaled=True) == np.inf
     assert np.isnan(conclusion(table([row]), "b", E=0.1, N=0.1))
-    rows = [
-        {"method": "a", "parts": "dense", "m": m, "times": 5, "n": 4, "impurity": 0.2, "decoded_noise": m**-0.5}
-        for m in (100, 400)
-    ]
+    rows = [{"method": "a", "parts": "dense", "m": m, "times": 5, "n": 4, "impurity": 0.2} for m in (100, 400)]
     assert denoised(table(rows), "a", parts="dense", times=5) == pytest.approx(max(0.2 * 2 / 5, 2.0))
     low = [row | {"impurity": 0.2, "times": 0.1} for row in rows]
     assert denoised(table(low), "a", parts="dense", times=0.1) == pytest.approx(0.2 * 2 / 0.1)
-    assert averaging(table(rows), "a", parts="dense", times=5) == pytest.approx(-0.5)
-    assert np.isnan(averaging(table(rows[:1]), "a", parts="dense", times=5))
-    grows = [{"method": "a", "parts": "p", "times": t, "impurity": 0.3 * t} for t in (0.5, 1.0, 2.0)]
-    assert proportion(table(grows), "a", parts="p") == pytest.approx(1.0)
     by_n = [{"method": "a", "c": 0.0, "n": n, "K": n / 2} for n in (6, 12)]
     assert growth(table(by_n), "a", column="K", c=0.0) == pytest.approx(2.0)
     assert np.isnan(growth(table(by_n[:1]), "a", column="K", c=0.0))

@@ -9,7 +9,7 @@ import pytest
 
 from partwise.exceptions import InputError
 from partwise.lab import experiments, load_claims
-from partwise.lab.register import FOLDER
+from partwise.lab.register import FOLDER, load_changes
 
 GOOD = """[[claim]]
 id = "a"
@@ -41,6 +41,17 @@ def test_a_claim(tmp_path: Path):
     assert claim.why is not None
     (claim,) = load(tmp_path, GOOD.replace("bound = 1", 'published = 2\ntolerance = "spread"\nruns = 10'))
     assert (claim.bound, claim.published, claim.tolerance, claim.runs) == (2.0, True, "spread", 10)
+
+
+def test_what_was_changed_besides(tmp_path: Path):
+    path = tmp_path / "some.toml"
+    path.write_text('[[changed]]\non = 2026-11-18\nwas = "a claim"\nnow = "none"\nwhy = "it failed"\n\n' + GOOD)
+    (change,) = load_changes(path)
+    assert str(change) == "2026-11-18: was a claim; is none. It failed."
+    assert [claim.id for claim in load_claims(path, {}, {})] == ["a"]
+    path.write_text('[[changed]]\nwas = "a claim"\n')
+    with pytest.raises(InputError, match=r"some\.toml: changed: on, now, why is missing"):
+        load_changes(path)
 
 
 def test_each_makes_several(tmp_path: Path):
@@ -76,7 +87,7 @@ def test_each_makes_several(tmp_path: Path):
         ("bound = 1", "bound = 1\nchanged = [1]", "changed: a table is expected"),
         ('literal = "and-published"\nours = "facets"', "", "neither literal nor ours is named"),
         ('id = "a"', 'id = "{x}"', "some.toml, {x}: each gives no value for 'x'"),
-        ("[[claim]]", "[[claims]]", "only [[claim]] is expected, not claims"),
+        ("[[claim]]", "[[claims]]", "only [[claim]] and [[changed]] are expected, not claims"),
         ("[[claim]]", "[[claim", "some.toml: "),
     ],
 )  # fmt: skip

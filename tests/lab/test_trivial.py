@@ -23,7 +23,6 @@ PEERS = {
     "tsvdnmf-table2": {"spa-features"},
     "tsvdnmf-leave-one-out": {"spa-features"},
     "tsvdnmf-table3": {"spa-features", "er-spa-features", "pw-spa-features"},
-    "and-figure2-noise": {"true-weights"},
 }
 SECONDS = 1.0  # for a peer that can be stopped
 

@@ -75,6 +75,22 @@ def test_components_of_any_sign() -> None:
     assert misfit(X, least_absolute(H, X), H) == pytest.approx(best, rel=1e-6)
 
 
+@pytest.mark.parametrize("signed", [True, False], ids=["signed", "non-negative"])
+@pytest.mark.parametrize(("k", "d"), [(4, 2), (6, 1), (8, 5)])
+def test_dependent_components_and_what_the_gap_says(k: int, d: int, signed: bool) -> None:
+    """More components than features, and one twice: many weights are best, and a gap is never below the excess."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        H, X = rng.standard_normal((k, d)), rng.standard_normal((3, d))
+        H = np.vstack([H, H[:1]]) if signed else np.abs(np.vstack([H, H[:1]]))
+        W, certificate = least_absolute(H, X, return_certificate=True)
+        best = misfit(X, np.array([highs(H, x) for x in X]), H)
+        excess = (misfit(X, W, H) - best) / np.abs(X).sum(axis=1)
+        assert excess.max() <= 1e-8
+        assert (excess - 1e-8 <= certificate.gap).all()
+        assert certificate.largest <= 1e-8
+
+
 def test_bad_input_is_named() -> None:
     with pytest.raises(InputError, match="features"):
         least_absolute(np.eye(2), np.ones((3, 4)))

@@ -83,7 +83,6 @@ def gradient_stages(
     rows, basis = _coordinates(source, signal, H0)
     T = np.array(H0 if basis is None else H0 @ basis.T, np.float64)
     typical_noise = float(np.median(signal.row_noise))
-    everywhere = np.ones(source.shape[0])
     alpha: Array | float | None = None
     # a constant that never was above the floor does not fall to it
     stage, change, level, above = 0, np.nan, 0.0, isinstance(thresholds, Adaptive)
@@ -98,17 +97,9 @@ def gradient_stages(
             if stop is not None:
                 return stop
         before = T
-        P = np.linalg.pinv(T)
-        if isinstance(thresholds, Adaptive):
-            seen = look(rows, everywhere, P)
-            P, T = P / seen.unit, T * seen.unit[:, None]  # the largest weight of every component is one
-            alpha = thresholds.next(None if alpha is None else np.asarray(alpha), seen.error)
-        elif isinstance(thresholds, ByTheorem):
-            alpha = thresholds.next(alpha, rows, P, _components(T, basis, np.float64))
-        else:
-            alpha = thresholds.at(stage)
-            if alpha is None:
-                return Stop("done", cause="thresholds")
+        alpha, P, T = _begun(thresholds, stage, alpha, rows, T, basis)
+        if alpha is None:
+            return Stop("done", cause="thresholds")
         deviation = floor * np.linalg.norm(P, axis=0)
         fn = partial(_stage_block, P=np.ascontiguousarray(P, rows.dtype), alpha=np.asarray(alpha), deviation=deviation)
         G, B, active = rows.reduce(fn, signal.row_noise)
@@ -134,6 +125,25 @@ def gradient_stages(
         yield Progress(
             _components(T, basis, source.dtype), objective, change, details=details, certified=False, state=kept
         )
+
+
+def _begun(
+    thresholds: Thresholds | Adaptive | ByTheorem,
+    stage: int,
+    alpha: Array | float | None,
+    rows: RowSource,
+    T: Array,
+    basis: Array | None,
+) -> tuple[Array | float | None, Array, Array]:
+    """The threshold of a stage, behind the last one (None: there is none), the decoder, and its components."""
+    P = np.linalg.pinv(T)
+    if isinstance(thresholds, Adaptive):
+        seen = look(rows, np.ones(rows.shape[0]), P)
+        P, T = P / seen.unit, T * seen.unit[:, None]  # the largest weight of every component is one
+        return thresholds.next(None if alpha is None else np.asarray(alpha), seen.error), P, T
+    if isinstance(thresholds, ByTheorem):
+        return thresholds.next(alpha, rows, P, _components(T, basis, np.float64)), P, T
+    return thresholds.at(stage), P, T
 
 
 def _ending(change: float, alpha: Array, level: float, above: bool, tol: float) -> Stop | None:
@@ -254,7 +264,7 @@ class BatchState:
             H = self.H + self.eta / batch.shape[0] * (B - G @ self.H)
             self.diverged = not np.abs(H).max() <= self.limit
             self.H = self.H if self.diverged else H
-        self.taken += 1
+        self.taken += not self.diverged
         return objective
 
 
@@ -298,8 +308,6 @@ def batch_stages(
         online.stage, online.taken = done - 1, online.steps  # it is complete: the next step begins another
     while True:
         level = float(np.median(online.floors))
-        if online.diverged:
-            return Stop("diverged", cause="eta")
         if done and change <= tol:
             return Stop("converged", change, tol, measure=CHANGE)
         if done and online.thresholds.fall and online.alpha <= level:
@@ -312,8 +320,8 @@ def batch_stages(
             if state is None and not done and not number:
                 yield Progress(_components(before, None, source.dtype), value, state=start)
             objective += value
-            if online.diverged:
-                break
+            if online.diverged:  # the stages before are kept
+                return Stop("diverged", cause="eta")
         change, done = _change(online.H, before), done + 1
         level = float(np.median(online.floors))
         details = {"threshold": max(online.alpha, level), "floor": level}

@@ -9,10 +9,10 @@ as the first one: their mean has the same expectation and varies less (Arora, Ge
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from numbers import Integral
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from partwise.algorithms.concentration import Deviation, separations
 from partwise.algorithms.counting import Counting, Weighting, count_block, dot_block, matrix_block, row_sums_block
 from partwise.exceptions import InputError, Place
 from partwise.io.opening import open_source
-from partwise.sources import RowSource, blocks
+from partwise.sources import RowSource, blocks, inspect
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
@@ -105,7 +105,11 @@ class Cooccurrence(ABC):
         Cooccurrence
             As an operator on the documents.
         """
-        return AllPairs.of_source(open_source(X), Counting(weighting, unbiased))
+        if weighting not in get_args(Weighting):
+            raise InputError(f"{{parameter}}={weighting!r} is neither 'equal' nor 'length'", parameter="weighting")
+        source = open_source(X)
+        inspect(source).check(allow_negative=False, squares=False)
+        return AllPairs.of_source(source, Counting(weighting, unbiased))
 
     @staticmethod
     def of_tokens(documents: Any, n_words: int | None = None) -> FirstPairs:
@@ -113,9 +117,9 @@ class Cooccurrence(ABC):
 
         Parameters
         ----------
-        documents : sequence of sequences of int
-            The tokens of each document in order, as numbers of words; an array of two columns will do. Documents of
-            less than two are dropped.
+        documents : iterable of sequences of int
+            The tokens of each document in order, as numbers of words; an array or data frame of two columns will do.
+            Documents of less than two are dropped.
         n_words : int, optional
             Number of words; by default the largest number of one, and one.
 
@@ -256,17 +260,20 @@ class FirstPairs(Cooccurrence):
     @classmethod
     def of_documents(cls, documents: Any, n_words: int | None) -> FirstPairs:
         """See :meth:`Cooccurrence.of_tokens`."""
-        pairs, dropped = _first_two(documents)
+        pairs, numbers, dropped = _first_two(documents)
         for d, j in np.argwhere(pairs < 0)[:1]:
             raise InputError(
                 "{parameter} has a negative number of a word in {place}",
                 parameter="documents",
                 kind="negative",
-                place=Place(int(d), int(j)),
+                place=Place(int(numbers[d]), int(j)),
             )
         most = int(pairs.max()) + 1
-        if n_words is not None and most > n_words:
-            raise InputError(f"{{parameter}} has the word {most - 1} of {n_words}", parameter="documents")
+        if n_words is not None and not (isinstance(n_words, Integral) and most <= n_words):
+            raise InputError(
+                f"{{parameter}}={n_words!r} must be a whole number above all words, the largest of which is {most - 1}",
+                parameter="n_words",
+            )
         return cls(pairs[:, 0], pairs[:, 1], most if n_words is None else int(n_words), dropped)
 
     @property
@@ -290,17 +297,23 @@ class FirstPairs(Cooccurrence):
         return np.concatenate([first[chosen], second]).astype(np.float64)
 
 
-def _first_two(documents: Any) -> tuple[Index, int]:
+def _first_two(documents: Any) -> tuple[Index, Index, int]:
+    """The first two tokens of documents that have them, the places of these documents, how many have not."""
+    if hasattr(documents, "to_numpy"):  # a data frame, which is a sequence of its columns
+        documents = documents.to_numpy()
     if isinstance(documents, np.ndarray) and documents.ndim == 2 and documents.shape[1] >= 2:
-        kept: Sequence[Any] = documents[:, :2]  # type: ignore[assignment]
+        numbers, pairs = np.arange(len(documents)), documents[:, :2]
     else:
-        kept = [document[:2] for document in documents if len(document) >= 2]
-    pairs = np.asarray(kept)
+        documents = list(documents)
+        if not all(hasattr(document, "__len__") for document in documents):
+            raise InputError("{parameter} must be documents, each with its words", parameter="documents", kind="shape")
+        numbers = np.array([d for d, document in enumerate(documents) if len(document) >= 2], np.int64)
+        pairs = np.asarray([documents[d][:2] for d in numbers])
     if pairs.ndim != 2 or not len(pairs):
         raise InputError("{parameter} has no document of at least two words", parameter="documents", kind="empty")
     if pairs.dtype.kind not in "iu":
         raise InputError("{parameter} must hold numbers of words, as integers", parameter="documents", kind="not-real")
-    return pairs.astype(np.int64), len(documents) - len(pairs)
+    return pairs.astype(np.int64), numbers, len(documents) - len(pairs)
 
 
 @dataclass(frozen=True)
@@ -368,12 +381,22 @@ class AllPairs(Cooccurrence):
                 "weighting='equal', unbiased=True",
                 parameter="weighting",
             )
+        if not self.source.reduce(_whole_block, combine=min):
+            raise InputError(
+                "the error of co-occurrence is bounded where rows are counts, and {parameter} has other numbers",
+                parameter="X",
+            )
         sums = self.source.reduce(partial(row_sums_block, chosen=chosen.astype(np.float64), counting=self.counting))
         return np.concatenate([sums[0][chosen], sums[1]])
 
     def _scale(self) -> float:
         lengths = np.asarray(self.source.map_rows(_lengths_of, width=None, dtype=np.float64))
         return float(1.0 / (lengths[lengths >= 2.0].min() // 2))
+
+
+def _whole_block(block: Block) -> bool:
+    x = blocks.values(block)
+    return bool(np.all(x == np.floor(x)))
 
 
 def _lengths_of(block: Block) -> Array:

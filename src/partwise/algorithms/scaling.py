@@ -71,9 +71,15 @@ def chosen_inverse(source: RowSource, H: Array) -> str:
     are components; an adversary moves weights further under the pseudoinverse.
     """
     n = source.shape[0]
-    rows = source.take(np.linspace(0, n - 1, min(n, SAMPLED)).astype(np.int64))
-    sizes = [np.abs(Decoder.of(H, 0.0, name, "identity")(rows)) for name in ("pinv", "least-inf")]
-    averaged, least = (float(np.median(size)) for size in sizes)
+    chosen = np.zeros(n, bool)
+    chosen[np.linspace(0, n - 1, min(n, SAMPLED)).astype(np.int64)] = True
+    rows = source if chosen.all() else source.choose(chosen)  # in blocks: so many may be more than memory holds
+    decoders = [Decoder.of(H, 0.0, name, "identity").cast(source.dtype) for name in ("pinv", "least-inf")]
+    sizes = np.abs([np.asarray(rows.map_rows(decoder, width=len(H))) for decoder in decoders])
+    sizes = sizes[:, sizes.any(axis=0)]  # samples of zeros have no noise to tell of
+    if not sizes.size:
+        return "least-inf"
+    averaged, least = np.median(sizes, axis=1)
     return "pinv" if averaged < CLEARLY * least and least > ROUNDING * sizes[1].max() else "least-inf"
 
 

@@ -186,10 +186,7 @@ def _print(result: Reproduction) -> None:
     for name in ("as published", "ours"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in result.verdicts():
-        notes = [
-            f"changed after a run ({change.on}): was {change.was}, is {change.now}; {change.why}"
-            for change in one.claim.changed
-        ]
+        notes = [f"changed after a run, {change}" for change in one.claim.changed]
         if one.empty:
             notes.append(f"says nothing here: {', '.join(one.met_by)} meets it too")
         dim = "".join(f"\n[dim]{escape(note)}[/]" for note in [*notes, *one.explanations])
@@ -199,6 +196,8 @@ def _print(result: Reproduction) -> None:
         ]
         table.add_row(escape(one.claim.text) + dim, escape(one.claim.stated), *sides)
     output().print(table)
+    for change in result.experiment.changes:
+        output().print(f"[dim]changed after a run, {escape(str(change))}[/]")
 
 
 def _told(result: Reproduction) -> str:

@@ -224,7 +224,7 @@ class Run:
 
         try:
             state, note = read_state(self.state)
-            before, known = state["H"].shape[1], dict(note["settings"])
+            before, known = state["H"].shape[1], {"printed_order": False, **note["settings"]}  # which is newer
         except (ReaderError, KeyError) as error:
             raise Failure(f"{self.state} is not a checkpoint of this program ({error})") from error
         for key, value in asdict(self.settings).items():

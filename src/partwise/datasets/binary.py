@@ -126,6 +126,8 @@ def make_independent_mixtures(
     """
     n, k = check_integer("n_samples", n_samples), check_integer("n_components", n_components)
     C1 = check_real("first", first, strict=True)
+    if np.shape(second) != (2,):
+        raise InputError(f"second={second!r} must be two numbers, c2 and C2.", parameter="second")
     c2, C2 = (check_real("second", value, strict=True) for value in second)
     check_choice("vary", vary, ("proportions", "laws"))
     width = check_real("width", width, 1.0, strict=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from partwise.exceptions import InputError
 
-__all__ = ["as_generator", "check_choice", "check_integer", "check_matrix", "check_real"]
+__all__ = ["as_generator", "check_choice", "check_integer", "check_matrix", "check_real", "check_share"]
 
 RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
 
@@ -77,6 +77,20 @@ def check_real(name: str, value: Any, minimum: float = 0.0, *, strict: bool = Fa
             return number
     bound = "above" if strict else "of at least"
     raise InputError(f"{name}={value!r} cannot be used: give a finite number {bound} {minimum:g}.", parameter=name)
+
+
+def check_share(name: str, value: Any) -> float:
+    """Return ``value`` as a float from 0 to 1.
+
+    Examples
+    --------
+    >>> check_share("pure", 1)
+    1.0
+    """
+    number = check_real(name, value)
+    if number > 1.0:
+        raise InputError(f"{name}={value!r} cannot be used: give a number between 0 and 1.", parameter=name)
+    return number
 
 
 def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partwise.datasets.checks import RandomState, as_generator, check_integer, check_matrix, check_real
+from partwise.datasets.checks import RandomState, as_generator, check_integer, check_matrix, check_real, check_share
 from partwise.datasets.mixture import Mixture
 from partwise.exceptions import InputError
 
@@ -54,7 +54,7 @@ def make_correlated_mixtures(
         The weight of components that are not there. ``1 / n_components`` is the paper's example of weights that satisfy
         the general correlation conditions and cannot be learnt (Section 6.1).
     components : array-like of shape (n_components, n_features), optional
-        Components to use; else each is uniform on the simplex.
+        Components to use as they are, whatever `n_features` and `signed`; else each is uniform on the simplex.
     signed : bool, default=False
         Give every entry of the components a random sign: AND asks for linear independence only.
     random_state : None, int, numpy.random.Generator or numpy.random.RandomState
@@ -82,28 +82,24 @@ def make_correlated_mixtures(
     if k % size:
         raise InputError(f"n_components={k} is no multiple of group_size={size}.", parameter="group_size")
     s = check_integer("n_active", n_active, maximum=k // size)
-    ratio, absent = _share("ratio", ratio), _share("absent", absent)
+    ratio, absent = check_share("ratio", ratio), check_share("absent", absent)
     if ratio and size == 1:
         raise InputError(f"ratio={ratio:g} is between components of a group: give group_size >= 2.", parameter="ratio")
     if q != np.inf:
         check_real("q", q, strict=True)
-    m = check_integer("n_features", n_features, minimum=k)  # linearly independent
     rng = as_generator(random_state)
     if components is None:
+        m = check_integer("n_features", n_features, minimum=k)  # linearly independent
         H = rng.dirichlet(np.ones(m), size=k)
         H = H * rng.choice([-1.0, 1.0], size=H.shape) if signed else H
     else:
         H = check_matrix("components", components, (k, None))
+        if H.shape[1] < k:
+            raise InputError(f"components has {k} rows of {H.shape[1]}: they are dependent.", parameter="components")
     present = _presence(n, k, s, size, ratio, rng)
     values = np.ones((n, k)) if q == np.inf else rng.random((n, k)) ** (1.0 / q)
     W = np.where(present, values, absent)
     return Mixture(W @ H, H, W)
-
-
-def _share(name: str, value: float) -> float:
-    if check_real(name, value) > 1.0:
-        raise InputError(f"{name}={value!r} cannot be used: give a number between 0 and 1.", parameter=name)
-    return float(value)
 
 
 def _presence(n: int, k: int, s: int, size: int, ratio: float, rng: np.random.Generator) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partwise.datasets.checks import RandomState, as_generator, check_choice, check_real
+from partwise.datasets.checks import RandomState, as_generator, check_choice, check_matrix, check_real
 from partwise.exceptions import InputError
 
 __all__ = ["Mixture"]
@@ -196,7 +196,7 @@ def assumed(
     ndarray of shape (n_components, n_features)
         The start.
     """
-    H = np.asarray(truth, float)
+    H = check_matrix("truth", truth)
     k, m = H.shape
     level, outside = check_real("level", level), check_real("outside", outside)
     check_choice("signs", signs, ("mixed", "positive", "negative"))
@@ -206,7 +206,7 @@ def assumed(
         raise InputError(f"sigma must be a finite number or one for each of the {k} components.", parameter="sigma")
     if level and k == 1:
         raise InputError("level: a single component has no others to be mixed with; give 0.", parameter="level")
-    if outside and m == k:
+    if outside and m <= k:
         raise InputError("outside: the components span the whole space, nothing is outside.", parameter="outside")
     rng = as_generator(random_state)
     E = rng.uniform({"mixed": -1.0, "positive": 0.0, "negative": -1.0}[signs], float(signs != "negative"), (k, k))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from partwise.datasets.checks import RandomState, as_generator, check_choice, check_integer, check_real
+from partwise.datasets.checks import RandomState, as_generator, check_choice, check_integer, check_real, check_share
 from partwise.datasets.mixture import Mixture
 from partwise.exceptions import InputError
 
@@ -109,9 +109,7 @@ def add_correlated_noise(
     >>> add_correlated_noise(make_dominant(random_state=0), 0.01, random_state=0)
     Mixture(n_samples=100, n_features=100, n_components=10, noisy)
     """
-    level, spread = check_real("level", level), check_real("spread", spread)
-    if spread > 1.0:
-        raise InputError(f"spread={spread!r} would make negative deviations: give at most 1.", parameter="spread")
+    level, spread = check_real("level", level), check_share("spread", spread)
     rng = as_generator(random_state)
     n, d = mixture.X.shape
     if spread == 0.0:  # whatever the rotation
@@ -167,10 +165,8 @@ def add_corruption(
     >>> np.abs(noisy.noise).sum(axis=1).nonzero()[0].size
     5
     """
-    share, size = check_real("share", share), check_real("size", size)
+    share, size = check_share("share", share), check_real("size", size)
     check_choice("pattern", pattern, ("spike", "occlude"))
-    if share > 1.0:
-        raise InputError(f"share={share!r} is of the samples: give at most 1.", parameter="share")
     rng = as_generator(random_state)
     n, d = mixture.X.shape
     chosen = rng.choice(n, int(share * n * (1.0 + 1e-12)), replace=False)  # 0.07 of 100 is 7, whatever the rounding

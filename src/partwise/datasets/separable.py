@@ -13,6 +13,7 @@ from partwise.datasets.checks import (
     check_integer,
     check_matrix,
     check_real,
+    check_share,
 )
 from partwise.datasets.mixture import Mixture
 from partwise.exceptions import InputError
@@ -237,8 +238,7 @@ def make_strictly_dominant(
     c, shared = check_integer("n_dominant", n_dominant), check_integer("n_shared", n_shared, 0)
     shares = {"dominant_weight": dominant_weight, "rho": rho, "alpha": alpha, "pure": pure}
     for name, value in shares.items():
-        if not 0.0 <= value <= 1.0:
-            raise InputError(f"{name}={value!r} is a share: give a number between 0 and 1.", parameter=name)
+        check_share(name, value)
     left = 1.0 - dominant_weight * (1.0 + rho * (k - 1))
     if left < -1e-12 or not dominant_weight or (left > 1e-12 and not shared):
         raise InputError(

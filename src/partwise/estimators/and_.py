@@ -251,6 +251,7 @@ class AND(Monitored):
             self.n_iter_ = 0
         if self._online.over:
             raise InputError("thresholds: the sequence has ended; no further stage is possible", parameter="thresholds")
+        self._online.eta = self.eta  # a smaller one, should the last have been too large
         objective = [self._online.step(batch) for batch in source.batches(source.shape[0])]
         if self._online.diverged:
             raise InputError(f"eta={self.eta!r}: the components are not finite; use a smaller one", parameter="eta")
@@ -286,9 +287,12 @@ class AND(Monitored):
                 f"known has {', '.join(map(repr, sorted(unknown)))}: Theorem 4 has 'r', 'lam', 'q' and 'truth'.",
                 parameter="known",
             )
-        if len(known) < 3:
-            known = start_quantities(source, H0) | known
-        return ByTheorem(**known, truth=None if truth is None else RecoveryMeasures(truth))
+        for name, value in known.items():
+            if not (isinstance(value, Real) and float(value) >= 0.0) or (name == "r" and not value):
+                least = "above" if name == "r" else "at least"
+                raise InputError(f"known: {name}={value!r} must be {least} 0.", parameter="known")
+        measures = None if truth is None else _measures_by(truth, H0)
+        return ByTheorem(**(known if len(known) == 3 else start_quantities(source, H0) | known), truth=measures)
 
     def _batch_state(self, H0: Any, noise: float) -> BatchState:
         for name in ("thresholds", "steps"):
@@ -337,3 +341,16 @@ class AND(Monitored):
         self.weight_noise_ = weight_noise(self.components_, self.noise_)
         self.threshold_floor_ = self.floor * self.weight_noise_
         return result
+
+
+def _measures_by(truth: Any, H0: Any) -> RecoveryMeasures:
+    """What tells the error of components, if this truth can."""
+    try:
+        measures = RecoveryMeasures(truth)
+        if not np.isnan(measures(H0)["E_2"]):
+            return measures
+    except InputError as error:
+        raise InputError(f"known: {error}", parameter="known") from error
+    raise InputError(
+        f"known: truth must have {len(H0)} components, linearly independent, as the start has.", parameter="known"
+    )

@@ -146,6 +146,8 @@ class MU(Penalised):
 
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
         self.__dict__.pop("weights_", None)  # of another start
+        if self.init_weights is not None and state is not None:
+            self.weights_ = state["W"]  # should nothing be left to do
         iterations = mu(
             source,
             H0,
@@ -164,11 +166,14 @@ class MU(Penalised):
                 f"{{parameter}} is one half of a start; give the components too, as init, which is {self.init!r}",
                 parameter="init_weights",
             )
-        W = check_components(self.init_weights, k, name="init_weights")
-        if len(W) != n:
+        if np.shape(self.init_weights) != (n, k):
             raise InputError(
-                f"{{parameter}} has {len(W)} rows but the data has {n} samples", parameter="init_weights", kind="shape"
+                f"{{parameter}} must have shape ({n}, {k}), (n_samples, n_components); got "
+                f"{np.shape(self.init_weights)}",
+                parameter="init_weights",
+                kind="shape",
             )
+        W = check_components(self.init_weights, k, name="init_weights")
         check_nonnegative(W, "init_weights")
         return W
 

@@ -57,7 +57,8 @@ class Purification(Monitored):
     inverse : {"auto", "least-inf", "pinv"}, default="auto"
         The left inverse: of least infinity norm, the published one, which amplifies adversarial noise least; or the
         pseudoinverse, which does so for unbiased noise that is independent from entry to entry. "auto" decodes the
-        data by both at the start and takes the pseudoinverse if it makes clearly less of weights below zero.
+        data by both at the start and takes the pseudoinverse if it makes clearly less of the noise, the median
+        magnitude of a decoded weight: most weights are zero.
     relu : bool, default=True
         ``False`` decodes by ``w = x P``, which cannot tell components from their rotations (equation 4): the proof's
         counterexample, to compare with.
@@ -76,7 +77,7 @@ class Purification(Monitored):
     tol : float, default=1e-5
         Stop when the fixed-point residual ``|2 r Cov(w, x) - H| / |H|`` is this small; with fresh samples, when it
         is no longer more than the sampling error of all that were averaged. 0: all `max_iter` iterations, each of the
-        same step, as in Algorithm 1.
+        same step, as in Algorithm 1, and no finish.
     monitor : bool, default=False
         Watch the proof without a truth: the same iteration on two halves of the samples, one measured by the parts of
         the other (``halves_``, and columns of ``history_``). It is two and a half times the work and leaves the
@@ -109,9 +110,8 @@ class Purification(Monitored):
         One row an iteration: time, fixed-point residual (``objective`` and ``residual``; in the finish, the change that
         the next exact step would make), threshold, step, scale, inverse_norm and gap (NaN in the finish); if a truth
         was given the error and the quantities of the proof (:class:`partwise.metrics.RecoveryMeasures` and
-        :class:`partwise.metrics.ProofMeasures`, NaN in the finish).
-        was given the error and the quantities of the proof (:class:`partwise.metrics.RecoveryMeasures`); with `monitor`
-        these between halves (``half_...``).
+        :class:`partwise.metrics.ProofMeasures`, NaN in the finish); with `monitor` those of the first between halves
+        (``half_...``).
     halves_ : Halves
         With `monitor`: how far two halves of the samples disagree on every component, and what that says of its error.
     n_iter_ : int

@@ -245,14 +245,8 @@ class TSVDNMF(Clustered):
         >>> round(pw.TSVDNMF.of(constants).nu, 3)
         5.281
         """
-        derived = {
-            "eps0": constants.eps0,
-            "alpha": constants.alpha,
-            "nu": constants.nu,
-            "eps4": constants.eps4,
-            "gamma": constants.gamma,
-        }
-        return cls(constants.n_components, literal=True, **(derived | others))
+        derived = {name: getattr(constants, name) for name in ("n_components", "eps0", "alpha", "nu", "eps4", "gamma")}
+        return cls(**{"literal": True, **derived, **others})
 
     def _decoder(self, dtype: Any) -> Any:
         if self.norm == "l2":

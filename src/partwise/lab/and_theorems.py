@@ -59,17 +59,6 @@ def _schedule_cases(size: Size) -> Sequence[Case]:
     ]
 
 
-def _exponential(result: Reproduction, method: str, *, case: str) -> float:
-    """R² of log(threshold) against stages, until the error is within a factor of ten of its least."""
-    rows = result.curves.where(case=case, method=method, seed=0)
-    error, alpha, stage = (rows.values(name) for name in ("error", "threshold", "n_iter"))
-    use = np.isfinite(alpha) & (alpha > 0.0)
-    use &= error > 10.0 * np.min(error, initial=np.inf)
-    if use.sum() < 3:
-        return NOTHING
-    return float(np.corrcoef(stage[use], np.log(alpha[use]))[0, 1] ** 2)
-
-
 def _stages(result: Reproduction, method: str, *, case: str, than: str) -> float:
     """Stages until the error is a millionth of the start's, as a share of those of another method."""
 
@@ -103,7 +92,7 @@ SCHEDULE = Experiment(
     methods=("and-published", "and-theorem-4", "and-theorem-4-estimated", "facets-same-start"),
     measures=("relative", "error"),
     seeds={"quick": 1, "full": 3},
-    statistics={"exponential": _exponential, "stages": _stages},
+    statistics={"stages": _stages},
     explanations={"stuck": _stuck},
     figures=(
         Figure("Error against stages", figures.way("n_iter", across="stages")),
@@ -147,13 +136,6 @@ def _noise_cases(size: Size) -> Sequence[Case]:
     ]
 
 
-def _worst_ratio(result: Reproduction, method: str, *, column: str, than: str) -> float:
-    """The largest quotient, over the cases, of a mean of the method and that of another."""
-    cases = result.table.distinct("case")
-    shares = [ratio(result, method, column=column, to={"method": than}, case=case) for case in cases]
-    return float(np.max(shares)) if shares else NOTHING
-
-
 def _by_noise(result: Reproduction, method: str, claim: Claim) -> str:
     than = {"method": claim.arguments["than"]}
     cases = result.table.distinct("case")
@@ -174,7 +156,6 @@ NOISE = Experiment(
     methods=("and-quarter", "and-least-inverse", "true-weights"),
     measures=("spectral", "over_noise_bound", "relative"),
     seeds={"quick": 1, "full": 5},
-    statistics={"worst_ratio": _worst_ratio},
     explanations={"by_noise": _by_noise},
     figures=(
         Figure("Error against the noise", figures.against("gamma", "spectral", across="γ", panel="parts")),

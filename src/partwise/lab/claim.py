@@ -27,12 +27,15 @@ Explanation = Callable[..., str]  # f(result, method, claim): why a number falls
 
 @dataclass(frozen=True)
 class Change:
-    """A bound that was changed after a result had been seen."""
+    """A bound, a setting or a claim that was changed after a result had been seen."""
 
     on: date
     was: str
     now: str
     why: str
+
+    def __str__(self) -> str:
+        return f"{self.on}: was {self.was}; is {self.now}. {self.why[:1].upper()}{self.why[1:]}."
 
 
 @dataclass(frozen=True)
@@ -208,7 +211,9 @@ class Claim:
     def stated(self) -> str:
         """The number that is asked for, as it is printed."""
         sign = "" if self.published else f"{SIGNS[self.better]} "
-        about = f" ± {self.tolerance:g}" if self.better == "equal" and self.tolerance not in (0.0, SPREAD) else ""
+        about = ""
+        if self.better == "equal" and self.tolerance not in (0.0, SPREAD):
+            about = f", up to a factor of {10.0 ** float(self.tolerance):.2g}" if self.log else f" ± {self.tolerance:g}"
         return f"{sign}{format(self.bound, self.style)}{about}"
 
 
@@ -282,7 +287,7 @@ class Judgement:
                 f"{side}_value": verdict.value if verdict else float("nan"),
                 f"{side}_verdict": verdict.name if verdict else "",
             }
-        changed = "; ".join(f"{one.on}: was {one.was}, is {one.now}" for one in claim.changed)
+        changed = " ".join(map(str, claim.changed))
         row["met_by"] = " ".join(self.met_by)
         words = {"explanation": " ".join(self.explanations), "sentence": claim.sentence}
         return row | words | {"set_by": claim.set_by, "set_on": str(claim.set_on or ""), "changed": changed}

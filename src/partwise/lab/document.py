@@ -214,14 +214,13 @@ def _bullet(claim: Claim, row: Row) -> str:
 
 
 def _changes(found: Sequence[Kept]) -> str:
-    """Bounds that were changed after a run, each once."""
-    lines: dict[str, None] = {}
-    for one in found:
-        for claim in one.experiment.claims:
-            for change in claim.changed:
-                text = f"{change.on}: was {change.was}; is {change.now}. {change.why}."
-                lines[f"- `{one.experiment.name}`, {text}"] = None
-    return "\n".join(["## Bounds changed after a run\n", *lines]) + "\n" if lines else ""
+    """What was changed after a run, each once."""
+    lines = dict.fromkeys(
+        f"- `{experiment.name}`, {change}"
+        for experiment in (one.experiment for one in found)
+        for change in (*experiment.changes, *(change for claim in experiment.claims for change in claim.changed))
+    )
+    return "\n".join(["## Changed after a run\n", *lines]) + "\n" if lines else ""
 
 
 def _pictures(found: Sequence[Kept]) -> str:

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from partwise.lab.claim import Claim, Explanation, Judgement, Statistic
+from partwise.lab.claim import Change, Claim, Explanation, Judgement, Statistic
 from partwise.lab.measurements import Measurements
-from partwise.lab.register import FOLDER, load_claims
+from partwise.lab.register import FOLDER, load_changes, load_claims
 
 Size = Literal["tiny", "quick", "full"]
 TRIVIALS = ("trivial-start", "trivial-zero", "trivial-constant")
@@ -167,7 +167,7 @@ class Experiment:
     keep : bool
         Components are kept beside the tables, for pictures and for comparing seeds.
     timed : bool
-        Times are compared, so every method is compiled by a tiny problem first.
+        Times are compared or limited, so every method is compiled by a tiny problem first.
     trivials : tuple of str
         What is no method, and is run beside the others: a claim that it meets says nothing.
     register : Path, optional
@@ -196,7 +196,16 @@ class Experiment:
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """What the table is held against."""
-        return load_claims(self.register or FOLDER / f"{self.name}.toml", self.statistics, self.explanations)
+        return load_claims(self._file, self.statistics, self.explanations)
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """What was changed after a result had been seen, and is not of one claim."""
+        return load_changes(self._file)
+
+    @property
+    def _file(self) -> Path:
+        return self.register or FOLDER / f"{self.name}.toml"
 
     def methods_for(self, size: Size) -> tuple[str, ...]:
         """Methods that run if none are named, and what is none."""

@@ -110,6 +110,7 @@ GRID = Experiment(
     measures=("angle", "part_error"),
     seeds={"quick": 1, "full": 3},
     budget={"quick": 0.4, "full": 120.0},
+    timed=True,
     figures=(
         Figure(
             "Mean relative error of the parts: dark is good, the best of each row has a frame",

@@ -165,6 +165,8 @@ def _rows_are_noise(result: Reproduction, method: str, claim: Claim) -> str:
         means = [told(rows.mean("topic_l1", documents=n), ".2f") for n in rows.distinct("documents")]
         return ", ".join(means) or "not measured"
 
+    if method == claim.ours:
+        return f"The error is {errors(method)}; as published {errors('anchor-topics-published')}."
     return (
         "The row of a word has as many pairs as the word has documents, too few here: compared in all their "
         "dimensions rows are mostly noise, and SPA picks the noisiest. On the leading eigenvectors of the "

@@ -45,10 +45,12 @@ def border_gain(result: Reproduction, method: str, *, along: str, by: str, **equ
 
 
 def border_exponent(result: Reproduction, method: str, *, along: str, by: str, **equal: Any) -> float:
-    """Slope of the logarithm of the border against that of `by`."""
-    found = {place: end for place, end in borders(result, method, along, by, **equal).items() if end > 0.0}
-    if len(found) < 2:
+    """Slope of the logarithm of the border against that of `by`; -inf where for some `by` nothing is recovered."""
+    found = borders(result, method, along, by, **equal)
+    if len(found) < 2 or np.isnan(list(found.values())).any():
         return NOTHING
+    if not all(found.values()):
+        return -np.inf
     return float(np.polyfit(np.log(list(found)), np.log(list(found.values())), 1)[0])
 
 
@@ -83,7 +85,7 @@ def phase(
         panels = {}
         for value in result.table.distinct(panel) if panel else [""]:
             rows = result.table.where(**{panel: value}) if panel else result.table
-            for method in methods(result):
+            for method in (name for name in methods(result) if len(rows.where(method=name))):
                 title = ", ".join(filter(None, (str(value), method)))
                 panels[title] = _panel(rows, method, (along, across), (by, up), bound)
         return panels

@@ -58,14 +58,6 @@ def denoised(result: Reproduction, method: str, *, parts: str, times: float) -> 
     return float(max(error * np.sqrt(rows.worst("n")) / (times * ACTIVE), error / LEVEL))
 
 
-def averaging(result: Reproduction, method: str, *, parts: str, times: float) -> float:
-    """The power of the number of features with which the noise in the decoded weights falls."""
-    rows = result.table.where(method=method, parts=parts, times=times)
-    at = rows.distinct("m")
-    noise = np.array([rows.mean("decoded_noise", m=m) for m in at])
-    return float(np.polyfit(np.log(at), np.log(noise), 1)[0]) if len(at) > 1 and np.isfinite(noise).all() else NOTHING
-
-
 def _no_average(result: Reproduction, method: str, claim: Claim) -> str:
     at = {key: claim.arguments[key] for key in ("parts", "times")} | {"m": _most(result, claim.arguments["parts"])}
 
@@ -106,7 +98,7 @@ DENOISING = Experiment(
     methods=("purification-theorem", "purification-theorem-pinv", "purification-fresh-ours"),
     measures=("impurity", "decoded_noise", "sigma", "E1", "N1"),
     seeds={"quick": 1, "full": 1},
-    statistics={"denoised": denoised, "averaging": averaging},
+    statistics={"denoised": denoised},
     explanations={"no_average": _no_average},
     figures=(
         Figure(
@@ -147,15 +139,6 @@ def _adversarial_cases(size: Size) -> Sequence[Case]:
     ]
 
 
-def proportion(result: Reproduction, method: str, *, parts: str) -> float:
-    """The power of the noise with which the impurity grows, up to noise as large as the signal."""
-    rows = result.table.where(method=method, parts=parts)
-    times = [value for value in rows.distinct("times") if value <= 1.0]
-    found = np.array([rows.mean("impurity", times=value) for value in times])
-    usable = len(times) > 1 and np.isfinite(found).all() and (found > 0.0).all()
-    return float(np.polyfit(np.log(times), np.log(found), 1)[0]) if usable else NOTHING
-
-
 ADVERSARIAL = Experiment(
     name="purification-adversarial",
     title="Adversarial noise up to the size of the signal",
@@ -168,7 +151,6 @@ ADVERSARIAL = Experiment(
     methods=("purification-theorem", "purification-theorem-pinv", "purification"),
     measures=("impurity", "E1", "N1", "sigma", "amplification"),
     seeds={"quick": 1, "full": 2},
-    statistics={"proportion": proportion},
     figures=(
         Figure(
             "Impurity against the noise over the signal",

@@ -2,6 +2,7 @@
 
 A file is a list of ``[[claim]]`` tables with the keys of `KEYS`. ``each`` makes several of one: a list of tables, or a
 table of lists (every combination); what it gives fills ``{names}`` in the texts, or stands for a key of its own name.
+``[[changed]]`` tables beside them tell what else was changed after a result: a setting, or a claim that was dropped.
 """
 
 from __future__ import annotations
@@ -72,20 +73,47 @@ def load_claims(
 
     known: dict[str, Mapping[str, Any]] = {"statistic": dict(STATISTICS) | dict(statistics), "why": explanations}
     known |= dict.fromkeys(SIDES, CONTENDERS)
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path.name}: {error}") from error
-    if set(content) - {"claim"}:
-        raise InputError(f"{path.name}: only [[claim]] is expected, not {', '.join(sorted(set(content) - {'claim'}))}")
     claims: dict[str, Claim] = {}
-    for entry in content.get("claim", []):
+    for entry in _content(path).get("claim", []):
         for filled in _each(entry, path.name):
             claim = _claim(filled, known, f"{path.name}, {filled.get('id', 'a claim without id')}")
             if claim.id in claims:
                 raise InputError(f"{path.name}: two claims have the id {claim.id}")
             claims[claim.id] = claim
     return tuple(claims.values())
+
+
+def load_changes(path: Path) -> tuple[Change, ...]:
+    """Read what a file of the register tells of its experiment besides the claims.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    tuple of Change
+        Settings that were changed and claims that were dropped after a result had been seen.
+    """
+    return _changes(_content(path).get("changed", []), path.name)
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path.name}: {error}") from error
+    unknown = sorted(set(content) - {"claim", "changed"})
+    if unknown:
+        raise InputError(f"{path.name}: only [[claim]] and [[changed]] are expected, not {', '.join(unknown)}")
+    return content
+
+
+def _changes(entries: list[Any], where: str) -> tuple[Change, ...]:
+    for one in entries:
+        _check_keys(one, CHANGE, tuple(CHANGE), f"{where}: changed")
+    return tuple(Change(**one) for one in entries)
 
 
 def _each(entry: Mapping[str, Any], file: str) -> Iterator[dict[str, Any]]:
@@ -129,7 +157,7 @@ def _claim(entry: dict[str, Any], known: Mapping[str, Mapping[str, Any]], where:
         published="published" in entry,
         tolerance=tolerance if tolerance == SPREAD else float(tolerance),
         why=known["why"][why] if why else None,
-        changed=tuple(Change(**one) for one in entry.get("changed", [])),
+        changed=_changes(entry.get("changed", []), where),
         **{key: entry[key] for key in (*SIDES, *PLAIN) if key in entry},
     )
 
@@ -151,8 +179,6 @@ def _check(entry: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], whe
         raise InputError(f"{where}: sentence is empty: the claim of a literal method has the document's words")
     if isinstance(entry.get("tolerance"), str) and (entry["tolerance"] != SPREAD or not entry.get("runs")):
         raise InputError(f"{where}: tolerance is a number or {SPREAD!r}, which also needs runs")
-    for one in entry.get("changed", []):
-        _check_keys(one, CHANGE, tuple(CHANGE), f"{where}: changed")
 
 
 def _check_keys(entry: Any, keys: Mapping[str, Any], needed: tuple[str, ...], where: str) -> None:

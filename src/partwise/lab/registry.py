@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 
 from partwise.exceptions import InputError
+from partwise.lab.collect import by_name
 from partwise.lab.experiment import Experiment
 
 MODULES = (
@@ -38,8 +38,7 @@ def experiments() -> dict[str, Experiment]:
     dict of str to Experiment
         In the order of the documents.
     """
-    modules = (import_module(f"partwise.lab.{name}") for name in MODULES)
-    return {experiment.name: experiment for module in modules for experiment in module.EXPERIMENTS}
+    return by_name("partwise.lab", MODULES, "EXPERIMENTS")
 
 
 def find_experiment(name: str) -> Experiment:

@@ -13,7 +13,7 @@ from partwise.lab import figures
 from partwise.lab.claim import Claim
 from partwise.lab.contenders.heavy import ALPHA, DOMINANT, EPS4, OWN, PURE, strict_constants
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
-from partwise.lab.measures import HEAVY
+from partwise.lab.measures.tsvdnmf import HEAVY
 from partwise.lab.tsvdnmf import DOCUMENT
 from partwise.lab.values import quotient
 from partwise.plots.style import FAINT

@@ -202,8 +202,7 @@ def _other_machine(result: Reproduction, method: str, claim: Claim) -> str:
 def _words(result: Reproduction, method: str, claim: Claim) -> str:
     return (
         "The numbers of records are those of Deng Cai's files of these texts, whose words, those of TDT2 apart, are "
-        "not to be had any more; ours are runs of letters in the raw texts. Reuters10 with numbers has 8,966 words "
-        "that occur five times, and 10,910 that stand between spaces."
+        "not to be had any more; ours are runs of letters in the raw texts."
     )
 
 

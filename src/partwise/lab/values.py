@@ -54,25 +54,32 @@ def spread(result: Reproduction, method: str, *, column: str, **equal: Any) -> f
     return quotient(float(np.max(values)), float(np.min(values))) if len(values) > 1 else NOTHING
 
 
-def straightness(result: Reproduction, method: str, *, case: str, factor: float) -> float:
-    """Squared correlation of log(error) with the iteration, until the error is within a factor of its least."""
+def worst_ratio(result: Reproduction, method: str, *, column: str, than: str) -> float:
+    """The largest quotient, over the cases, of a mean of the method and that of another."""
+    cases = result.table.distinct("case")
+    shares = [ratio(result, method, column=column, to={"method": than}, case=case) for case in cases]
+    return float(np.max(shares)) if shares else NOTHING
+
+
+def straightness(result: Reproduction, method: str, *, case: str, factor: float, of: str = "error") -> float:
+    """Squared correlation of log(`of`) with the iteration, until the error is within a factor of its least."""
     rows = result.curves.where(case=case, method=method, seed=0)
-    error, step = rows.values("error"), rows.values("n_iter")
-    falling = error > factor * np.min(error) if len(error) else np.zeros(0, bool)
+    error, values, step = (rows.values(column) for column in ("error", of, "n_iter"))
+    falling = (error > factor * np.min(error, initial=np.inf)) & np.isfinite(values) & (values > 0.0)
     if falling.sum() < 3:
         return NOTHING
-    return float(np.corrcoef(step[falling], np.log(error[falling]))[0, 1] ** 2)
+    return float(np.corrcoef(step[falling], np.log(values[falling]))[0, 1] ** 2)
 
 
-def exponent(result: Reproduction, method: str, *, x: str, y: str, **equal: Any) -> float:
-    """Slope of log(y) against log(x): y is proportional to this power of x."""
+def exponent(result: Reproduction, method: str, *, x: str, y: str, most: float = np.inf, **equal: Any) -> float:
+    """Slope of log(y) against log(x), for x up to `most`: y is proportional to this power of x."""
     rows = result.table.where(method=method, **equal)
-    places = np.array(rows.distinct(x), float)
-    means = np.array([rows.mean(y, **{x: place}) for place in rows.distinct(x)])
-    known = np.isfinite(means) & (means > 0.0)
-    if known.sum() < 2:
+    places = [place for place in rows.distinct(x) if place <= most]
+    means = np.array([rows.mean(y, **{x: place}) for place in places])
+    known = ~np.isnan(means) & (means > 0.0)
+    if known.sum() < 2 or np.isinf(means).any():
         return NOTHING
-    return float(np.polyfit(np.log(places[known]), np.log(means[known]), 1)[0])
+    return float(np.polyfit(np.log(np.array(places, float)[known]), np.log(means[known]), 1)[0])
 
 
 def quotient(above: float, below: float) -> float:
@@ -86,5 +93,5 @@ def told(value: float, style: str) -> str:
 
 
 STATISTICS: dict[str, Statistic] = {
-    function.__name__: function for function in (mean, worst, least, ratio, spread, straightness, exponent)
+    function.__name__: function for function in (mean, worst, least, ratio, worst_ratio, spread, straightness, exponent)
 }

@@ -24,6 +24,7 @@ GAP = 1e-9  # asked for; the normal equations lose half of the 16 digits at the 
 STEPS = 60  # a limit for what should not happen: 10 to 20 are usual
 BOUNDARY = 0.9995  # of the way to the boundary that a step may go, as usual for Mehrotra's steps
 CHUNK = 1 << 21  # numbers of samples x components x features that are held at once: 16 MB
+RIDGE = 1e-13  # of the diagonal: components that depend on each other leave systems singular, and any solution will do
 SHIFT = 0.5  # the first dual point, half of what the bounds leave
 
 
@@ -35,8 +36,8 @@ class AbsoluteCertificate:
     ----------
     gap : ndarray of shape (n_samples,)
         No weights have a misfit that is smaller by more than this share of the sum of the sample's magnitudes:
-        the difference from the dual objective. A proof for components without negative entries; with them to the
-        rounding of the dual's own constraints.
+        the difference from the dual objective. A proof for components without negative entries; with them for weights
+        up to those found and the sample's size, since the dual's constraints hold only nearly.
     """
 
     gap: Array
@@ -146,11 +147,16 @@ def _solve(X: Array, H: Array) -> tuple[Array, Array]:
 
 
 def _gap(X: Array, H: Array, w: Array, y: Array) -> Array:
-    """Primal minus dual objective, of a y that is first moved down to where ``H y <= 0``."""
+    """Primal minus dual objective, of a y that is first moved down to where ``H y <= 0``.
+
+    With negative entries that may not be possible.  The best weights w* then have a misfit of at least
+    ``x y - w* max(H y, 0)``, in which these weights, and one, stand for w*.
+    """
+    misfit, over = np.abs(X - w @ H).sum(axis=1), np.maximum(y @ H.T, 0.0)
     if H.min() >= 0.0:
-        over = np.maximum((y @ H.T).max(axis=1, keepdims=True), 0.0)
-        y = (y - over) / (1.0 + over)
-    return np.asarray(np.abs(X - w @ H).sum(axis=1) - np.vecdot(X, y))
+        most = over.max(axis=1, keepdims=True)
+        return np.asarray(misfit - np.vecdot(X, (y - most) / (1.0 + most)))
+    return np.asarray(np.abs(misfit - np.vecdot(X, y)) + np.vecdot(1.0 + w, over))
 
 
 def _step(X: Array, H: Array, w: Array, u: Array, v: Array, y: Array, s: Array) -> list[Array]:
@@ -159,7 +165,8 @@ def _step(X: Array, H: Array, w: Array, u: Array, v: Array, y: Array, s: Array) 
     rp, rd = X - w @ H - u + v, -(y @ H.T) - s
     q = 1.0 / (u / su + v / sv)
     M = (H[None] * q[:, None]) @ H.T
-    M[:, np.arange(len(H)), np.arange(len(H))] += s / w
+    diagonal = np.arange(len(H))
+    M[:, diagonal, diagonal] = (M[:, diagonal, diagonal] + s / w) * (1.0 + RIDGE) + np.finfo(float).tiny
     count = w.shape[1] + 2 * X.shape[1]
 
     def direction(cw: Array, cu: Array, cv: Array) -> tuple[Array, ...]:

@@ -48,6 +48,11 @@ def test_theorem_5_bound() -> None:
     assert noise_error_bound(np.ones((2, 3)) * [[1], [2]], gamma=0.01, r=3.0, lam=0.0) == INF
 
 
+@pytest.mark.parametrize("truth", [[[1, 0], [0, 1], [1, 1]], [[1, 0, 3], [2, 0, 6]]], ids=["many", "dependent"])
+def test_dependent_truth_has_no_bound(truth: Any) -> None:
+    assert noise_error_bound(truth, gamma=0.1, r=1.0, lam=1.0) == np.inf
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_spectral_error(seed: int) -> None:
     _, truth, M0, H = built(seed)
@@ -114,7 +119,14 @@ def test_lemma_3_is_tight_without_an_error() -> None:
         (lambda: decoding_threshold(1.0, r=0.0, lam=1.0, q=1.0), "r"),
         (lambda: decoding_threshold(1.0, r=1.0, lam=1.0, q=float("nan")), "q"),
         (lambda: update_bound(1.0, np.eye(2), eta=1.5, steps=1), "eta"),
+        (lambda: update_bound(1.0, np.eye(2), eta=0.5, steps=-1), "steps"),
+        (lambda: update_bound(1.0, np.ones((2, 3)), eta=0.5, steps=1), "curvature"),
+        (lambda: update_bound(1.0, [[1.0, 0.5], [0.0, 1.0]], eta=0.5, steps=1), "curvature"),
+        (lambda: update_bound(1.0, np.diag([-1.0, 1.0]), eta=0.5, steps=1), "curvature"),
+        (lambda: noise_error_bound(np.eye(2), gamma=-1.0, r=1.0, lam=1.0), "gamma"),
         (lambda: decoding_errors(np.eye(3), np.eye(2), np.eye(2), alpha=0.1), "W"),
+        (lambda: decoding_errors(np.eye(2), np.zeros((2, 2)), np.eye(2), alpha=0.1), "H"),
+        (lambda: decoding_errors(np.eye(2), np.eye(2), np.eye(2), alpha=float("nan")), "alpha"),
     ],
 )
 def test_refused(wrong: Any, parameter: str) -> None:

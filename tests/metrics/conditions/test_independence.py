@@ -67,3 +67,17 @@ def test_pairs_that_hardly_meet_are_not_tested() -> None:
 def test_level_is_a_probability() -> None:
     with pytest.raises(InputError, match="level"):
         independence(np.eye(2), level=1.0)
+
+
+def test_what_does_not_vary_is_not_tested() -> None:
+    """0.1 is no sum of powers of two: the mean square of a constant is not its squared mean."""
+    found = independence(np.tile([0.1, 0.1, 0.3], (1000, 1)))
+    assert (found.tested, found.chance) == (0, 1.0)
+
+
+@pytest.mark.parametrize(("factor", "shift"), [(1.0, 1e6), (1e-15, 0.0)])
+def test_neither_unit_nor_mean_matter(factor: float, shift: float) -> None:
+    W = 1.0 + np.random.default_rng(2).random((2000, 3))
+    plain, other = independence(W), independence(factor * W + shift)
+    assert other.pair == plain.pair
+    assert other.correlation == pytest.approx(plain.correlation, rel=1e-6)

@@ -92,3 +92,8 @@ def test_bad_input_is_named() -> None:
         uniqueness(np.eye(2), np.eye(2))
     with pytest.raises(InputError, match="must be the same"):
         uniqueness(np.eye(2), np.eye(3), W=np.ones((4, 2)), other_W=np.ones((4, 3)))
+    with pytest.raises(InputError, match="must be the same"):
+        uniqueness(np.eye(2), np.eye(2), W=np.ones((4, 2)), other_W=np.ones((3, 2)))
+    with pytest.raises(InputError) as missing:
+        uniqueness(np.eye(2), np.eye(2), W=np.ones((4, 2)))
+    assert missing.value.parameter == "other_W"

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from partwise.exceptions import InputError
 from partwise.linalg import left_inverse
-from partwise.metrics import decoding_parts, initialization, lemma_constants, update_parts
+from partwise.metrics import decoding_parts, induction, initialization, lemma_constants, update_parts
 
 K, M, S, ALPHA = 4, 12, 60, 0.25
 RNG = np.random.default_rng(0)
@@ -35,7 +35,7 @@ def test_update_is_that_of_all_pairs() -> None:
     np.testing.assert_allclose(found.N @ TRUTH.T, 0.0, atol=1e-15)
     np.testing.assert_array_equal(found.E.diagonal(), 0.0)
     np.testing.assert_allclose(update_parts(sp.csr_array(X), x, TRUTH).E, found.E, atol=1e-13)
-    with pytest.raises(InputError, match="rows"):
+    with pytest.raises(InputError, match="W has shape"):
         update_parts(X[1:], x, TRUTH)
 
 
@@ -84,3 +84,24 @@ def test_lemma_4_is_exact_where_decoding_is() -> None:
     found = lemma_constants(here, update, threshold=ALPHA, c=0.0)
     assert found.diagonal == pytest.approx(n * 2 * p * (1 - p))
     assert max(np.abs(update.E).max(), np.abs(update.N).max()) < 1e-15
+
+
+def test_refused() -> None:
+    found = initialization(np.eye(2, 3), np.eye(2, 3), rescale=False, match=False)
+    nothing = initialization(np.zeros((2, 3)), np.eye(2, 3), rescale=False, match=False)
+    P, W = np.eye(3, 2), np.ones((4, 2))
+    for wrong, parameter in (
+        (lambda: decoding_parts(P.T, found, W), "P"),
+        (lambda: decoding_parts(P, found, np.ones((4, 3))), "W"),
+        (lambda: decoding_parts(P, found, W, np.ones((3, 3))), "noise"),
+        (lambda: decoding_parts(P, nothing, W), "H"),
+        (lambda: lemma_constants(nothing, found, threshold=0.1), "H"),
+        (lambda: update_parts(np.full((4, 3), np.nan), W, np.eye(2, 3)), "X"),
+        (lambda: update_parts(np.ones((4, 3)), W, np.eye(2)), "truth"),
+        (lambda: update_parts(np.ones((4, 3)), W[:3], np.eye(2, 3)), "W"),
+        (lambda: update_parts(np.ones((4, 3)), np.ones((4, 3)), np.eye(2, 3)), "W"),
+        (lambda: induction(found, found, step=0.0), "step"),
+    ):
+        with pytest.raises(InputError) as caught:
+            wrong()
+        assert caught.value.parameter == parameter

@@ -6,8 +6,7 @@ start, weights and preparation are the published ones and nothing is ours.
 
 from __future__ import annotations
 
-from importlib import import_module
-
+from partwise.lab.collect import by_name
 from partwise.lab.experiment import Contender
 
 MODULES = (
@@ -23,16 +22,4 @@ MODULES = (
     "monitor",
     "trivial",
 )
-
-
-def _collected() -> dict[str, Contender]:
-    found: dict[str, Contender] = {}
-    for module in MODULES:
-        for one in import_module(f"{__name__}.{module}").CONTENDERS:
-            if one.name in found:
-                raise ValueError(f"two contenders are called {one.name}")
-            found[one.name] = one
-    return found
-
-
-CONTENDERS: dict[str, Contender] = _collected()
+CONTENDERS: dict[str, Contender] = by_name(__name__, MODULES, "CONTENDERS")

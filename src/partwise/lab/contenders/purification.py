@@ -93,28 +93,20 @@ CONTENDERS: tuple[Contender, ...] = (
         literal=True,
     ),
     Contender(
-        "purification-fresh",
-        "the same with new samples in every iteration",
-        fitted("Purification", fresh=True, **PUBLISHED),
-        literal=True,
-    ),
-    Contender(
         "purification-slow",
-        "the same with the step η = 0.1 in place of 0.5, which shows the rate",
+        "the paper's Purification with the step η = 0.1 in place of 0.5, which shows the rate",
         fitted("Purification", step=0.1, **PUBLISHED),
         literal=True,
     ),
     Contender(
         "purification-pinv",
-        "the same with the Moore-Penrose inverse",
+        "the paper's Purification, but with the Moore-Penrose inverse",
         fitted("Purification", **(PUBLISHED | {"inverse": "pinv"})),
-        literal=True,
     ),
     Contender(
         "purification-no-relu",
-        "the same without the ReLU",
+        "the paper's Purification, but without the ReLU",
         fitted("Purification", relu=False, **PUBLISHED),
-        literal=True,
     ),
     Contender(
         "purification-theorem",

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partwise.lab.experiment import Contender, Found, Problem
-from partwise.lab.measures import correlation_error
+from partwise.lab.measures.and_ import correlation_error
 
 POINTS = 10  # of a curve that does not fall
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from partwise.exceptions import InputError
 from partwise.metrics.checks import Matrix, as_components
-from partwise.metrics.conditions.basis import spectral
+from partwise.metrics.conditions.basis import Basis, spectral
 from partwise.metrics.conditions.start import initialization
 from partwise.metrics.conditions.table import Condition, ConditionTable
 
@@ -87,9 +87,14 @@ def noise_error_bound(truth: Any, *, gamma: float, r: float, lam: float) -> floa
     >>> noise_error_bound([[2, 0, 0], [0, 1, 0]], gamma=0.1, r=2.0, lam=0.5)
     0.8
     """
-    singular = np.linalg.svd(as_components("truth", truth), compute_uv=False)
-    below = float(singular[-1]) * lam
-    return float(r * singular[0] * gamma / below) if below > 0.0 else float("inf")
+    for name, value in (("gamma", gamma), ("r", r), ("lam", lam)):
+        if not value >= 0.0:
+            raise InputError(f"{name}={value!r} must be at least 0.", parameter=name)
+    T = as_components("truth", truth)
+    if Basis.of(T) is None or not lam:
+        return float("inf")
+    singular = np.linalg.svd(T, compute_uv=False)
+    return float(r * singular[0] * gamma / (singular[-1] * lam))
 
 
 def spectral_error(H: Any, truth: Any) -> float:
@@ -229,7 +234,9 @@ def decoding_errors(W: Any, H: Any, truth: Any, *, alpha: float) -> DecodingErro
     x = as_components("W", W)
     if x.shape[1] != len(start.sigma):
         raise InputError(f"W has {x.shape[1]} columns for {len(start.sigma)} components.", parameter="W")
-    inverse: Matrix = np.linalg.inv(np.diag(start.sigma) + start.E).astype(np.float64, copy=False)
+    if np.isnan(alpha):
+        raise InputError("alpha is NaN: give a number.", parameter="alpha")
+    inverse = start.inverse
     sigma, E = inverse.diagonal(), inverse - np.diag(inverse.diagonal())
     linear = x @ inverse.T
     z = np.where(linear >= alpha, linear, 0.0)
@@ -285,9 +292,15 @@ def update_bound(distance: float, curvature: Any, *, eta: float, steps: int, err
     >>> update_bound(1.0, [[0.5, 0.0], [0.0, 1.0]], eta=1.0, steps=3, error=0.1)
     0.325
     """
-    values = np.linalg.eigvalsh(as_components("curvature", curvature))
-    if not 0.0 < eta * values[-1] <= 1.0 + 1e-12:
-        raise InputError(f"eta={eta!r} must be above 0 and at most 1 / {values[-1]:g}.", parameter="eta")
+    L = as_components("curvature", curvature)
+    slack = 1e-12 * np.abs(L).max()
+    values = np.linalg.eigvalsh(L) if L.shape[0] == L.shape[1] and np.abs(L - L.T).max() <= slack else None
+    if values is None or values[0] < -slack:
+        raise InputError("curvature must be symmetric and have no negative eigenvalue.", parameter="curvature")
+    if not (eta > 0.0 and eta * values[-1] <= 1.0 + 1e-12):
+        raise InputError(f"eta={eta!r} must be above 0, and at most 1 over {values[-1]:g}.", parameter="eta")
+    if not steps >= 0:
+        raise InputError(f"steps={steps!r} must be at least 0.", parameter="steps")
     least = max(float(values[0]), 0.0)
     rest = (error / least if least else float("inf")) if error else 0.0
     return float(distance * (1.0 - eta * least) ** steps + rest)

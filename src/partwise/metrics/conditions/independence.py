@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -105,11 +107,10 @@ def independence(W: Any, *, level: float = 0.01) -> Independence:
     source = open_matrix("W", W)
     inspect(source).check(allow_negative=True, name="W", squares=False)
     n, k = source.shape
-    total, products = source.reduce(_sums_block)
-    mean = total / n
-    covariance = products / n - np.outer(mean, mean)
-    deviations = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
-    varies = deviations > np.sqrt(n) * 2.0**-52 * (1.0 + np.abs(mean))
+    mean = source.reduce(_sums_block) / n
+    covariance = source.reduce(partial(_products_block, mean=mean)) / n
+    deviations = np.sqrt(covariance.diagonal())
+    varies = deviations > n * np.finfo(float).eps * np.abs(mean)  # what rounding of the mean leaves of a constant
     deviations[~varies] = 1.0
     r = covariance / np.outer(deviations, deviations)
     r, possible = r.reshape(2, k, 2, k), np.outer(varies, varies).reshape(2, k, 2, k)
@@ -126,12 +127,16 @@ def independence(W: Any, *, level: float = 0.01) -> Independence:
     return Independence(largest, (int(i[at]), int(j[at])), min(1.0, chance), level, tested, len(i))
 
 
-def _sums_block(block: Block) -> tuple[Vector, Matrix]:
-    """Sums of values and presence, and of their products."""
-    total, products = np.zeros(2 * block.shape[1]), np.zeros((2 * block.shape[1],) * 2)
+def _sums_block(block: Block) -> Vector:
+    return np.asarray(sum(both.sum(axis=0) for both in _values_and_presence(block)))
+
+
+def _products_block(block: Block, mean: Vector) -> Matrix:
+    """Sums of products about the means: large means do not cancel."""
+    return np.asarray(sum((both - mean).T @ (both - mean) for both in _values_and_presence(block)))
+
+
+def _values_and_presence(block: Block) -> Iterator[Matrix]:
     for a, b in blocks.row_chunks(block):
         x = blocks.to_dense(block[a:b]).astype(np.float64, copy=False)
-        both = np.hstack([x, x > 0.0])
-        total += both.sum(axis=0)
-        products += both.T @ both
-    return total, products
+        yield np.hstack([x, x > 0.0])

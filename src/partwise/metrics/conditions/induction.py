@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
+from partwise.exceptions import InputError
 from partwise.metrics.checks import Matrix, as_components
 from partwise.metrics.conditions.basis import Basis, norms, outside_norms
 from partwise.metrics.conditions.start import Initialization
@@ -135,6 +136,8 @@ def induction(
     >>> round(found.potential, 12), round(found.next_potential, 12), found.h < 0
     (0.1, 0.05, True)
     """
+    if not step > 0.0:
+        raise InputError(f"step={step!r} must be above 0.", parameter="step")
     return Induction(
         before.E_plus,
         before.E_minus,
@@ -209,7 +212,7 @@ class ProofMeasures:
             now, moved, parts = (self._parts(M[order]) for M in (C, C + step * (scale * U - C), U))
             try:
                 lemmas = lemma_constants(now, parts, threshold=threshold, noise=1.0)
-            except np.linalg.LinAlgError:  # Sigma + E is singular: nothing is decoded
+            except InputError:  # Sigma + E is singular: nothing is decoded
                 return dict.fromkeys(self.names, NAN)
         found = induction(now, moved, step=step)
         values = (found.potential, found.h, float(parts.sigma.min()), parts.E_1, parts.N_1)

@@ -97,6 +97,14 @@ class Initialization(ConditionTable):
     rho: float | None = None
 
     @property
+    def inverse(self) -> Matrix:
+        """``(Sigma + E)^-1``, from true to decoded weights."""
+        try:
+            return np.asarray(np.linalg.inv(np.diag(self.sigma) + self.E), np.float64)
+        except np.linalg.LinAlgError:
+            raise InputError("H: Sigma + E is singular, the components decode nothing.", parameter="H") from None
+
+    @property
     def and_level(self) -> float:
         """The smallest l of AND's sense, ``E_2`` if ``sigma_2 <= 1/4``, else infinity."""
         return self.E_2 if self.sigma_2 <= 0.25 else float("inf")

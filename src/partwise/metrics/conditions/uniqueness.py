@@ -130,15 +130,18 @@ def uniqueness(
     """
     for name, weights in (("W", W), ("other_W", other_W)):
         if weights is None and X is None:
-            raise InputError(f"{name} is missing: give the weights, or the data X from which to compute them.")
+            raise InputError(
+                f"{name} is missing: give the weights, or the data X from which to compute them.", parameter=name
+            )
     B, C, sizes = normalize_factors(H, weights_of(W, H, X))
     B2 = components_of(other)
-    C2 = as_factor("other_W", weights_of(other_W, other, X)) / sizes[: len(C), None]
+    C2 = as_factor("other_W", weights_of(other_W, other, X))
     if B2.shape != B.shape or C2.shape != C.shape:
         raise InputError(
             f"the factorizations have shapes {C.shape}, {B.shape} and {C2.shape}, {B2.shape}: they must be the same.",
             parameter="other",
         )
+    C2 = C2 / sizes[:, None]
     features, pure = dominant_features(B, rho=rho, gamma=gamma), pure_records(C, eps4=eps4, normalize=None)
     deltas = np.array([_delta(C[rows].sum(axis=0), B, C2[rows].sum(axis=0), B2) for rows in pure.records])
     # without pure records nothing is known, and D3 says so: any finite number will do in the other conditions

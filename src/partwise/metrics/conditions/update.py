@@ -16,7 +16,7 @@ from partwise.exceptions import InputError
 from partwise.metrics.checks import Matrix, as_components, open_matrix
 from partwise.metrics.conditions.start import Initialization, initialization
 from partwise.metrics.conditions.table import Condition, ConditionTable
-from partwise.sources import blocks
+from partwise.sources import blocks, inspect
 
 NAN = float("nan")
 
@@ -53,11 +53,14 @@ def update_parts(X: Any, W: npt.ArrayLike, truth: Any) -> Initialization:
     [[0.0, -1.0], [-1.0, 0.0]]
     """
     source, weights = open_matrix("X", X), as_components("W", W)
-    if len(weights) != source.shape[0]:
-        raise InputError(f"W has {len(weights)} rows and X has {source.shape[0]}.", parameter="W")
+    inspect(source).check(allow_negative=True, name="X", squares=False)
+    T = as_components("truth", truth)
+    if T.shape[1] != source.shape[1]:
+        raise InputError(f"truth has {T.shape[1]} features and X has {source.shape[1]}.", parameter="truth")
+    _check_shape("W", weights, (source.shape[0], len(T)))
     about = weights - weights.mean(axis=0)
     covariance = source.reduce(blocks.tdot, about).T / len(weights)
-    return initialization(2.0 * covariance, truth, rescale=False, match=False)
+    return initialization(2.0 * covariance, T, rescale=False, match=False)
 
 
 def decoding_parts(
@@ -98,10 +101,20 @@ def decoding_parts(
     >>> decoding_parts(np.diag([1 / 2, 1 / 4]), found, [[1, 1]])[0].tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
-    Z: Matrix = np.asarray(np.linalg.inv(np.diag(found.sigma) + found.E), np.float64)
-    inverse = np.asarray(P, np.float64)
-    xi = -(np.asarray(W, np.float64) @ Z.T) @ (found.N @ inverse)
-    return Z, xi if noise is None else xi + np.asarray(noise, np.float64) @ inverse
+    Z, inverse, weights = found.inverse, as_components("P", P), as_components("W", W)
+    _check_shape("P", inverse, found.N.T.shape)
+    _check_shape("W", weights, (len(weights), len(Z)))
+    xi = -(weights @ Z.T) @ (found.N @ inverse)
+    if noise is None:
+        return Z, xi
+    added = as_components("noise", noise)
+    _check_shape("noise", added, (len(weights), len(inverse)))
+    return Z, xi + added @ inverse
+
+
+def _check_shape(name: str, matrix: Matrix, shape: tuple[int, ...]) -> None:
+    if matrix.shape != shape:
+        raise InputError(f"{name} has shape {matrix.shape} where {shape} is needed.", parameter=name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,7 +196,7 @@ def lemma_constants(
     1.0
     """
     n, sigma = len(found.sigma), found.sigma
-    Z, E = np.linalg.inv(np.diag(sigma) + found.E), update.E.T  # E[i, j] is the E~[j, i] that belongs to Z[i, j]
+    Z, E = found.inverse, update.E.T  # E[i, j] is the E~[j, i] that belongs to Z[i, j]
     size, others = np.abs(Z), ~np.eye(n, dtype=bool)
     below, above = others & (Z < 0.0), others & (Z >= 0.0)
     room = np.where(sigma > 0.0, 1.0 / np.where(sigma > 0.0, sigma, 1.0) - threshold, NAN)
