@@ -19,4 +19,5 @@ CASES = {
     "and-scaling": "benchmarks.and_scaling",
     "conservative": "benchmarks.conservative",
     "topics": "benchmarks.topics",
+    "archetypes": "benchmarks.archetypes",
 }

@@ -30,7 +30,8 @@ KKT = "kkt"  # by what the Karush-Kuhn-Tucker conditions are missed
 CHANGE = "change"  # what an iteration changes in the components
 FIXED_POINT = "fixed-point"  # by what components are no fixed point of the update
 AVERAGE_ERROR = "error"  # of samples that are not learnt yet
-MEASURES = (KKT, CHANGE, FIXED_POINT, AVERAGE_ERROR)
+GAP = "gap"  # by how much the objective can fall at most, relatively
+MEASURES = (KKT, CHANGE, FIXED_POINT, AVERAGE_ERROR, GAP)
 
 
 @dataclass(frozen=True, eq=False)

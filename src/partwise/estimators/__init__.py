@@ -1,6 +1,7 @@
 """Thin scikit-learn classes over the algorithms."""
 
 from partwise.estimators.and_ import AND
+from partwise.estimators.archetypes import Archetypes
 from partwise.estimators.classic import ANLS, HALS
 from partwise.estimators.clustered import TSVD, KMeans
 from partwise.estimators.conservative import ConservativeNMF
@@ -21,6 +22,7 @@ __all__ = [
     "TSVDNMF",
     "XRAY",
     "AnchorTopics",
+    "Archetypes",
     "ConservativeNMF",
     "ConvexHull",
     "EllipsoidalSPA",

@@ -8,19 +8,21 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from partwise.exceptions import DegenerateDataWarning
-from partwise.outcomes import AVERAGE_ERROR, CHANGE, FIXED_POINT, KKT, Stop
+from partwise.outcomes import AVERAGE_ERROR, CHANGE, FIXED_POINT, GAP, KKT, Stop
 
 RESIDUALS = {
     KKT: "KKT residual",
     CHANGE: "change of the components",
     FIXED_POINT: "fixed-point residual",
     AVERAGE_ERROR: "average error",
+    GAP: "relative gap",
 }
 REACHED = {
     KKT: "KKT residual {value:.3g} <= tol={tolerance:g}",
     CHANGE: "components changed by {value:.2g} <= tol={tolerance:g}",
     FIXED_POINT: "fixed-point residual {value:.3g} <= tol={tolerance:g}",
     AVERAGE_ERROR: "average error {value:.3g} <= tol={tolerance:g}",
+    GAP: "relative gap {value:.3g} <= tol={tolerance:g}",
 }
 # by kind, and by kind and cause where that says more
 SENTENCES = {

@@ -1,0 +1,159 @@
+"""Archetypes as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils._param_validation import Interval
+
+from partwise.algorithms.archetypes import archetypes, search, shares
+from partwise.algorithms.directions import Directions, find_directions
+from partwise.algorithms.loop import Progress, State
+from partwise.algorithms.signal import nothing
+from partwise.estimators.base import Looped
+from partwise.outcomes import GAP
+from partwise.sources import Inspection, RowSource
+
+Array = npt.NDArray[Any]
+
+
+class Archetypes(Looped):
+    """Parts that lie among the samples, each a mean in which no single sample counts for much: trimmed archetypes.
+
+    Ours, after archetypal analysis [1]_. It makes the mean distance of the samples, as directions, from the cone of the
+    parts small, over parts that are means of samples of which none counts for more than a tenth of the samples that the
+    part makes up. The distance is not squared. So neither noise, nor an odd sample, nor a variant of a part makes a
+    part: it is the method for real mixtures, whose parts vary from sample to sample (spectra of a scene, texts, cells)
+    and of which each is nearly alone in some samples. Where no sample is nearly pure it is biased towards the middle
+    (`moved_` tells), and where noise is white and small :class:`Facets` is far more exact.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the smaller of the numbers of samples and features, which is the default.
+    trim : float, default=0.1
+        Share of a part's samples that are averaged: the most extreme tenth. Smaller is less biased if few samples are
+        pure, and noisier.
+    starts : int, default=32
+        How many descents compete.
+    max_iter : int, default=200
+        Largest number of steps of the last descent.
+    tol : float, default=1e-4
+        Stop when no feasible change of the parts lowers the objective by more than this, relatively, for given weights.
+    random_state : int, Generator or RandomState, optional
+        Seed of the starts, and of which 20,000 samples are looked at if there are more.
+    callbacks : list of callables
+        Each is called with a ``Progress`` after every step and stops the run by returning true.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The parts, about as large as the mean sample, the most frequent one first. Of data without negative entries they
+        have none.
+    mass_ : ndarray of shape (n_components,)
+        Share of each part in the samples, as directions. A part of little mass rests on few samples.
+    moved_ : ndarray of shape (n_components,)
+        How far each part moved when the trimming was narrowed to `trim`, as a share of the angle to the nearest other
+        part: far, if hardly any samples are pure, and then the true part is likely to be farther out still.
+    rival_ : float
+        How much larger, relatively, the objective of the best minimum with other parts is; infinite if none was found.
+        Close to 0 the choice between the two is a toss.
+    reconstruction_error_ : float
+        ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
+    history_ : History
+        One row a step of the last descent: time, objective (mean distance of the directions, rounded off below half of
+        the typical one; it never rises), the relative gap (``residual``); the error if a truth was given.
+    n_iter_ : int
+        Steps done.
+    converged_ : bool
+        Whether it stopped by itself.
+    stop_reason_ : str
+        Why it stopped.
+    stop_ : Stop
+        The same as a value.
+    residual_ : float
+        The relative gap of Frank and Wolfe at the end: 0 at a stationary point.
+    n_components_ : int
+        Number of components.
+    n_features_in_ : int
+        Number of features.
+
+    References
+    ----------
+    .. [1] A. Cutler, L. Breiman, "Archetypal Analysis", Technometrics 36(4), 1994.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import partwise as pw
+    >>> rng = np.random.default_rng(0)
+    >>> parts, weights = rng.gamma(1.0, size=(3, 50)), rng.dirichlet([0.2] * 3, size=500)
+    >>> variants = parts * np.exp(0.1 * rng.standard_normal((500, 3, 1)))  # in every sample a little different
+    >>> X = np.einsum("ij,ijm->im", weights, variants)
+    >>> model = pw.Archetypes(3, random_state=0).fit(X)
+    >>> bool(pw.metrics.spectral_angles(model.components_, parts).max() < 2.0)
+    True
+    """
+
+    _allow_negative: ClassVar[bool] = True
+    _residual: ClassVar[str] = GAP
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Looped._parameter_constraints,
+        "trim": [Interval(Real, 0, 1, closed="right")],
+        "starts": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        trim: float = 0.1,
+        starts: int = 32,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        callbacks: Any = (),
+    ) -> None:
+        self.n_components = n_components
+        self.trim = trim
+        self.starts = starts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def _begin(
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
+    ) -> Iterator[Progress]:
+        if seen.squared_norm == 0.0:
+            self.mass_, self.moved_, self.rival_ = np.zeros(k), np.zeros(k), np.inf
+            return nothing(k, source, state)
+        data = find_directions(source, k, rng)
+        found = None if state is not None else search(data, k, trim=self.trim, starts=self.starts, rng=rng)
+        if state is not None:
+            self._keep(state)
+        finish = partial(_components, data=data, signed=seen.n_negative > 0, dtype=source.dtype)
+        return self._kept(archetypes(data, found, trim=self.trim, finish=finish, state=state))
+
+    def _kept(self, iterations: Iterator[Progress]) -> Iterator[Progress]:
+        """The iterations, and what the last of them says of the parts."""
+        for progress in iterations:
+            self._keep(progress.state)
+            yield progress
+
+    def _keep(self, state: State) -> None:
+        self.mass_ = shares(np.asarray(state["weights"]))
+        self.moved_, self.rival_ = np.asarray(state["moved"]), float(state["rival"])
+
+
+def _components(E: Array, data: Directions, signed: bool, dtype: npt.DTypeLike) -> Array:
+    H = data.size * (E @ data.basis)
+    # means of rows without negative entries have none; what the leading dimensions leave out is noise
+    return np.asarray(H if signed else np.maximum(H, 0.0), dtype)

@@ -1,0 +1,140 @@
+"""Trimmed archetypes: the feasible means against enumeration, steps that never raise, parts that come back."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import partwise as pw
+from partwise.algorithms import archetypes as module
+from partwise.algorithms import directions as looking
+from partwise.algorithms.archetypes import Point, extreme, nearest, search, shares
+from partwise.algorithms.directions import Directions, find_directions
+from partwise.exceptions import DataNotFoundError
+from partwise.sources import source_of
+
+K = 4
+
+
+def scene(seed: int = 0, n: int = 600, variability: float = 0.1, odd: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Mixtures whose parts differ a little in shape from sample to sample, and their parts."""
+    rng = np.random.default_rng(seed)
+    parts = rng.gamma(1.0, size=(K, 40))
+    W = rng.dirichlet([0.2] * K, size=n)
+    modes = rng.standard_normal((K, 3, 40))
+    amounts = variability * rng.standard_normal((n, K, 3))
+    X = np.einsum("ij,jm,ijm->im", W, parts, np.exp(np.einsum("ijt,jtm->ijm", amounts, modes)))
+    X[:odd] = rng.gamma(1.0, size=(odd, 40))
+    return X, parts
+
+
+def directions(X: np.ndarray) -> Directions:
+    return find_directions(source_of(X), K, np.random.default_rng(0))
+
+
+def test_farthest_mean_is_that_of_all_subsets():
+    rng = np.random.default_rng(0)
+    points, direction = rng.standard_normal((9, 3)), rng.standard_normal(3)
+    best = max(float(points[list(some)].mean(axis=0) @ direction) for some in combinations(range(9), 4))
+    assert extreme(points, direction, 4) @ direction == pytest.approx(best, rel=1e-14)
+    np.testing.assert_allclose(extreme(points, direction, 20), points.mean(axis=0))
+
+
+def test_nearest_mean_solves_its_quadratic_program():
+    """At the point of a convex set next to a target no feasible mean lies beyond the plane through it."""
+    rng = np.random.default_rng(1)
+    points, target = rng.standard_normal((60, 5)), 3.0 * rng.standard_normal(5)
+    E, atoms = nearest(points, target, 6, extreme(points, target, 6)[None], 200)
+    d = target - E
+    means = [points[list(rng.choice(60, 6, replace=False))].mean(axis=0) for _ in range(500)]
+    assert max((mean - E) @ d for mean in [*means, extreme(points, d, 6)]) <= 2e-4 * (d @ d)
+    assert len(atoms) <= 6  # Caratheodory, in five dimensions
+
+
+def test_directions_have_unit_length_whatever_the_size():
+    X, _ = scene()
+    X = X * np.random.default_rng(1).permutation(np.geomspace(0.2, 20.0, len(X)))[:, None]
+    np.testing.assert_allclose(np.linalg.norm(directions(X).points, axis=1), 1.0, rtol=1e-9)
+
+
+def test_samples_of_nothing_but_noise_are_not_drawn_out():
+    X, _ = scene()
+    rng = np.random.default_rng(2)
+    X = np.abs(X + 0.01 * rng.standard_normal(X.shape))
+    X[:50] = 1e-4 * rng.random((50, 40))
+    assert np.linalg.norm(directions(X).points[:50], axis=1).max() < 0.1
+
+
+def test_steps_never_raise_the_objective_and_end_at_a_stationary_point():
+    X, _ = scene(variability=0.2)
+    model = pw.Archetypes(K, starts=4, tol=1e-5, max_iter=500, random_state=0).fit(X)
+    assert np.diff(model.history_["objective"]).max() <= 1e-15
+    assert model.converged_
+    assert model.residual_ <= 1e-5
+    assert "relative gap" in model.stop_reason_
+
+
+def test_gap_bounds_what_any_feasible_change_gains():
+    """f is convex in a part, so the gap is above the gain of moving parts to feasible means, one by one or together."""
+    X, _ = scene(variability=0.3)
+    data = directions(X)
+    found = search(data, K, trim=0.1, starts=2, rng=np.random.default_rng(0)).best
+    counts = module._counts(found.weights, 0.1)
+    now, rounded = Point.of(data, found.parts, found.weights), 1e-3
+    gap = now.gap(data, counts, rounded) * now.objective(rounded)
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        E = np.array([extreme(data.points, rng.standard_normal(data.points.shape[1]), count) for count in counts])
+        share = rng.random()
+        other = Point.of(data, (1 - share) * found.parts + share * E, found.weights)
+        assert now.objective(rounded) - other.objective(rounded) <= gap + 1e-12
+
+
+def test_parts_come_back_though_they_vary_and_some_samples_are_odd():
+    for seed in range(3):
+        X, parts = scene(seed, odd=12)
+        model = pw.Archetypes(K, random_state=seed).fit(X)
+        assert pw.metrics.spectral_angles(model.components_, parts).max() < 3.0
+        assert (model.components_ >= 0.0).all()
+
+
+def test_size_of_samples_and_features_left_out_do_not_matter():
+    X, _ = scene()
+    sizes = np.random.default_rng(0).uniform(0.5, 2.0, len(X))[:, None]
+    one, other = (pw.Archetypes(K, random_state=0).fit(x).components_ for x in (X, X * sizes))
+    assert pw.metrics.spectral_angles(one, other).max() < 0.5
+
+
+def test_says_how_sure_it_is():
+    X, _ = scene()
+    model = pw.Archetypes(K, random_state=0).fit(X)
+    assert model.mass_.sum() == pytest.approx(1.0)
+    assert model.rival_ > 0.0
+    rng = np.random.default_rng(0)
+    W = 0.15 + rng.dirichlet([0.5] * K, size=600)  # no sample is pure
+    mixed = pw.Archetypes(K, random_state=0).fit(W @ rng.gamma(1.0, size=(K, 40)))
+    assert np.median(mixed.moved_) > 2.0 * np.median(model.moved_)
+
+
+def test_many_samples_are_looked_at_in_part(monkeypatch: pytest.MonkeyPatch):
+    X, parts = scene(n=3000)
+    monkeypatch.setattr(looking, "SAMPLES", 1000)
+    monkeypatch.setattr(looking, "SKETCH", 300)
+    model = pw.Archetypes(K, random_state=0).fit(X)
+    assert pw.metrics.spectral_angles(model.components_, parts).max() < 4.0
+
+
+def test_shares_sum_to_one():
+    np.testing.assert_allclose(shares(np.array([[1.0, 3.0], [2.0, 0.0], [0.0, 0.0]])), [1.25 / 3, 0.75 / 3])
+
+
+def test_jasper_ridge_from_a_cold_start():
+    try:
+        image = pw.datasets.load_jasper_ridge()
+    except DataNotFoundError as error:
+        pytest.skip(str(error))
+    for seed in range(2):
+        found = pw.Archetypes(4, random_state=seed).fit(image.X).components_
+        assert pw.metrics.spectral_angles(found, image.components).mean() < 4.0
