@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import partwise as pw
 from partwise.algorithms.points import CANDIDATES
-from partwise.algorithms.spa import spa
+from partwise.algorithms.spa import fast_anchor_words, spa
 from partwise.exceptions import InputError
 from partwise.sources import source_of
 
@@ -211,3 +211,40 @@ def test_fewer_columns_where_the_rank_is_lower() -> None:
 def test_axis_must_be_known() -> None:
     with pytest.raises(InputError, match="axis must be 'samples' or 'features', got 'columns'"):
         spa(source_of(np.eye(3)), 2, axis="columns")  # type: ignore[arg-type]
+
+
+def farthest(X: np.ndarray, span: list[int]) -> int:
+    """The row with the largest distance to the span of some."""
+    Q = np.linalg.qr(X[span].T)[0]
+    return int(np.argmax(np.linalg.norm(X - X @ Q @ Q.T, axis=1)))
+
+
+def two_rounds(X: np.ndarray, k: int) -> list[int]:
+    """Arora et al. (2013), Algorithm 4: greedily, then each once more."""
+    S: list[int] = []
+    for _ in range(k):
+        S.append(farthest(X, S))
+    for i in range(k):
+        S[i] = farthest(X, S[:i] + S[i + 1 :])
+    return S
+
+
+@FORMS
+@pytest.mark.parametrize("rows", [None, 13])
+def test_fast_anchor_words_are_those_of_the_paper(form: Any, rows: int | None) -> None:
+    exchanged = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, kept = rng.random((80, 12)), rng.random(80) < 0.7
+        source, scale = source_of(form(X), block_rows=rows), kept.astype(float)
+        found = fast_anchor_words(source, 7, row_scale=scale)
+        assert found.tolist() == two_rounds(scale[:, None] * X, 7)
+        exchanged.append(int((found != spa(source, 7, row_scale=scale).anchors).sum()))
+    assert max(exchanged) > 1
+
+
+def test_fast_anchor_words_where_less_can_be_told_apart() -> None:
+    data = separable(3)
+    assert sorted(fast_anchor_words(source_of(data.X), 12)) == sorted(data.anchors)
+    assert fast_anchor_words(source_of(data.X), 1).tolist() == deflation(data.X, 1)[0]
+    assert fast_anchor_words(source_of(np.zeros((3, 4))), 2).tolist() == []

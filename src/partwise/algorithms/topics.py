@@ -1,7 +1,7 @@
 """Topics by anchor words: from the co-occurrence of words, without knowing the topics of any document.
 
 Arora, Ge & Moitra (2012), "Learning topic models - going beyond SVD"; Arora, Ge, Halpern, Mimno, Moitra, Sontag, Wu &
-Zhu (2013), "A practical algorithm for topic modeling with provable guarantees" (RecoverL2, RecoverKL).
+Zhu (2013), "A practical algorithm for topic modeling with provable guarantees" (FastAnchorWords, RecoverL2, RecoverKL).
 
 A document is a mixture w of topics, words are drawn from w H.  The expected co-occurrence of two words of a document is
 ``Q = H' R H`` with ``R = E[w' w]``.  Divided by its sum, the row of a word is the mixture of the rows of anchor words
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.cooccurrence import AllPairs, Cooccurrence
 from partwise.algorithms.hull import convex_hull
-from partwise.algorithms.spa import spa
+from partwise.algorithms.spa import fast_anchor_words, spa
 from partwise.linalg.simplex import Loss, MixtureCertificate, likeliest, mixture_weights, proportions
 from partwise.sources import MemorySource, RowSource, blocks
 from partwise.sources.protocol import Block
@@ -32,7 +32,7 @@ from partwise.sources.protocol import Block
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.int64]
 Projection = Literal["spectral", "random"]
-Search = Literal["spa", "hull"]
+Search = Literal["spa", "fast-anchor-words", "hull"]
 
 OVERSAMPLE = 10  # further dimensions of the subspace in which eigenvectors are sought,
 PASSES = 8  # and passes over the documents
@@ -60,14 +60,15 @@ def word_rows(Q: AllPairs, k: int, projection: Projection | None, rng: np.random
 
 
 def find_anchors(rows: RowSource, k: int, candidates: npt.NDArray[np.bool_], search: Search = "spa") -> Index:
-    """Words whose rows hold the others, by SPA or as corners of the hull, for which rows are as they are.
+    """Words whose rows hold the others, by SPA, by both rounds of FastAnchorWords, or as corners of the hull.
 
     Fewer than ``k`` where nothing is left to pick.
     """
     if search == "hull":
         places = np.flatnonzero(candidates)
         return np.asarray(places[convex_hull(MemorySource(rows.take(places)), k).anchors])
-    return spa(rows, k, row_scale=candidates.astype(np.float64)).anchors
+    scale = candidates.astype(np.float64)
+    return spa(rows, k, row_scale=scale).anchors if search == "spa" else fast_anchor_words(rows, k, row_scale=scale)
 
 
 def recover(Q: Cooccurrence, rows: RowSource, anchors: Index, loss: Loss) -> tuple[Array, Array, MixtureCertificate]:

@@ -49,16 +49,18 @@ class AnchorTopics(Factorization):
     min_documents : int, optional
         Anchors are sought among words in at least so many documents: the rows of rare words are noise. By default 50,
         or one document in 20 if there are less than 1000.
-    search : {"spa", "hull"}, default="spa"
-        How anchors are found: by SPA, or as Hsu's lecture and [1]_ do, by deleting every word whose row of Q is in the
-        convex hull of the others, nearest first until there are `n_components`; a linear program for most words.
+    search : {"spa", "fast-anchor-words", "hull"}, default="spa"
+        How anchors are found: by SPA; by FastAnchorWords [2]_, which is SPA and a second round, in which each anchor
+        in turn gives way to the word farthest from the span of the others; or as Hsu's lecture and [1]_ do, by
+        deleting every word whose row of Q is in the convex hull of the others, nearest first until there are
+        `n_components`; a linear program for most words.
     recover : {"l2", "kl"}, default="l2"
         What a word's mixture minimises: the squared distance, or the Kullback-Leibler divergence, for which Q is made
         and which takes minutes for thousands of words and a hundred topics.
     projection : {"spectral", "random"} or None, default="spectral"
         What the rows of Q are multiplied by before they are compared: its leading eigenvectors, one for each topic,
-        which lose most of the noise (ours); 1000 random directions [2]_; nothing. Q itself is never formed for the
-        first two.
+        which lose most of the noise (ours); 1000 random directions, which [2]_ offers for the search alone; nothing.
+        Q itself is never formed for the first two.
     weighting : {"length", "equal"}, default="length"
         The say of a document in Q. By its length: a long document tells more, and any weighting by length leaves the
         topics as they are. "equal" is the published estimate.
@@ -67,9 +69,9 @@ class AnchorTopics(Factorization):
         two words. (Numbers that are not whole are allowed; the sum of a row is its length.) ``False``: rows are exact
         frequencies, at any scale.
     refine : int, default=5
-        Steps of expectation maximisation, each a pass over the documents; 0 is the published algorithm. There are none
-        where documents have fewer words than there are topics, on average: the likeliest weights of such a document
-        are mostly zero, whatever its topics, and lead away from them.
+        Steps of expectation maximisation, each a pass over the documents; 0 as published. There are none where
+        documents have fewer words than there are topics, on average: the likeliest weights of such a document are
+        mostly zero, whatever its topics, and lead away from them.
     feature_names : array-like of str, optional
         The words, such as ``CountVectorizer.get_feature_names_out()``, where `X` does not bring names itself.
     random_state : int, Generator or RandomState, optional
@@ -105,6 +107,9 @@ class AnchorTopics(Factorization):
 
     Notes
     -----
+    [2]_ as published is ``search="fast-anchor-words", projection=None, weighting="equal", refine=0``. Its authors solve
+    RecoverL2 by exponentiated gradient until a duality gap is small; the optimum is the same, and exact here.
+
     `transform` gives the likeliest weights of each document, exactly. They sum to the number of its words (those that
     some topic has), so ``W @ components_`` are expected counts; divide by the sum for proportions.
 
@@ -127,7 +132,7 @@ class AnchorTopics(Factorization):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorization._parameter_constraints,
         "min_documents": [Interval(Integral, 1, None, closed="left"), None],
-        "search": [StrOptions({"spa", "hull"})],
+        "search": [StrOptions({"spa", "fast-anchor-words", "hull"})],
         "recover": [StrOptions({"l2", "kl"})],
         "projection": [StrOptions({"spectral", "random"}), None],
         "weighting": [StrOptions({"length", "equal"})],
@@ -215,7 +220,7 @@ class AnchorTopics(Factorization):
         kept = source.shape[0] - Q.n_dropped
         least = self.min_documents or min(ENOUGH_DOCUMENTS, max(1, kept // SMALL_CORPUS))
         rows = word_rows(Q, k, self.projection, rng)
-        whole = rows if self.projection is None or self.search == "spa" else word_rows(Q, k, None, rng)
+        whole = rows if self.projection is None or self.search != "hull" else word_rows(Q, k, None, rng)
         anchors = self._anchors(whole, k, (Q.documents >= least) & (Q.probabilities > 0.0), int(least))
         if self.recover == "kl" and self.projection is not None:
             rows = word_rows(Q, k, None, rng)

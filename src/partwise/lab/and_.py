@@ -40,8 +40,7 @@ SIGNED = ("hals-signed", "anls-signed", "hals-unclipped", "anls-unclipped")
 def nips_topics(count: int) -> np.ndarray | None:
     """Topics of the NIPS papers by the algorithm that the authors cite for theirs; None where there is no corpus.
 
-    Arora et al. (2013): RecoverL2, every document alike, random projection, no refinement. What is missing of theirs
-    is the second round of the search for anchors; and rows are compared as projected in RecoverL2 too.
+    Arora et al. (2013): FastAnchorWords among the words of at least 50 documents, RecoverL2, Bayes' rule.
     """
     import partwise as pw
 
@@ -49,7 +48,7 @@ def nips_topics(count: int) -> np.ndarray | None:
         corpus = datasets.load_nips()
     except DataNotFoundError:
         return None
-    found = pw.AnchorTopics(count, **CITED, random_state=0).fit(corpus.X).components_
+    found = pw.AnchorTopics(count, **CITED).fit(corpus.X).components_
     found = np.maximum(found, 0.0)
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
@@ -57,7 +56,7 @@ def nips_topics(count: int) -> np.ndarray | None:
 def topics(kind: str, size: Size, seed: int, *, level: float = START, **more: Any) -> Problem:
     """The paper's data with its start, A*(I + U)."""
     n, k, m, m_signed = SHAPES[size]
-    # the corpus has 7,605 words and takes minutes: smaller runs make their topics up
+    # the corpus has 7,605 words and takes a minute: smaller runs make their topics up
     learnt = nips_topics(k) if size == "full" and kind != "neg" else None
     if learnt is not None:
         shape: dict[str, Any] = {"components": learnt}
