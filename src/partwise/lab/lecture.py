@@ -169,7 +169,7 @@ def _rows_are_noise(result: Reproduction, method: str, claim: Claim) -> str:
         return f"The error is {errors(method)}; as published {errors('anchor-topics-published')}."
     return (
         "The row of a word has as many pairs as the word has documents, too few here: compared in all their "
-        "dimensions rows are mostly noise, and SPA picks the noisiest. On the leading eigenvectors of the "
+        "dimensions rows are mostly noise, and the search picks the noisiest. On the leading eigenvectors of the "
         f"co-occurrence (ours) the error is {errors('anchor-topics')}; as published it is "
         f"{errors('anchor-topics-published')}."
     )
