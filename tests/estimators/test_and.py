@@ -142,13 +142,16 @@ def last_thresholds(model: pw.AND) -> list[float]:
         pytest.param({"thresholds": 0}, [0.0] * 4, id="zero"),
         pytest.param({"thresholds": [0.1, 0.02, 0.01]}, [0.1, 0.02, 0.01], id="list"),
         pytest.param({"thresholds": np.array([0.1, 0.02, 0.0, 0.0, 0.0])}, [0.1, 0.02, 0.0, 0.0], id="array"),
+        pytest.param({"thresholds": [0.1, 0.02, 0.01, 0.0]}, [0.1, 0.02, 0.01, 0.0], id="as-many-as-max_iter"),
+        pytest.param({"thresholds": [0.1, 0.05, 0.02, 0.01], "batch_size": 50}, [0.1, 0.05, 0.02, 0.01], id="batches"),
     ],
 )
 def test_forms_of_thresholds(options: Any, expected: Any) -> None:
     data = topics("dir", 0, 0.01)
     model = fitted(data, max_iter=4, tol=0.0, **options)
     np.testing.assert_allclose(last_thresholds(model), expected)
-    assert model.stop_.kind == ("done" if len(expected) < 4 else "max_iter")
+    listed = isinstance(options.get("thresholds"), list)  # and so it ends by itself
+    assert (model.stop_.kind, model.converged_) == (("done", True) if listed else ("max_iter", False))
 
 
 def test_adaptive_thresholds_fall_by_the_decay_at_least() -> None:

@@ -176,7 +176,8 @@ def run(
         )
         over = _reached(now, max_iter, tol, measure, ())
         if over is not None:  # nothing is left of it
-            return _result(now, over, rows)
+            own = of_bytes(state["stop"]) if over.kind == "max_iter" and "stop" in state else None
+            return _result(now, over if own is None else Stop.of_dict(own), rows)
     ending = Ending(iterations)
     stop: Stop | None = None
     try:
@@ -254,6 +255,8 @@ class _Kept(Mapping[str, Any]):
 
     def __init__(self, progress: Progress, rows: list[dict[str, float]], kept: State) -> None:
         self._own = {**progress.state, **kept, "components": progress.components, "certified": progress.certified}
+        if progress.stop is not None:
+            self._own["stop"] = as_bytes(progress.stop.as_dict())
         self._rows = rows
         self._columns: dict[str, Array] | None = None
 
