@@ -134,7 +134,7 @@ class Finish:
             now = next(polish)
             kkt = now.residual if now.certified else np.inf
             own = prefixed(FINISH, {**now.state, "kkt": kkt})
-            yield replace(now, certified=False, state={**kept, **own})
+            yield replace(now, certified=False, measure=KKT, state={**kept, **own})
         return Stop("converged", kkt, FINISH_TOL, measure=KKT, before=before)
 
 
