@@ -477,3 +477,11 @@ def test_theorem_4_for_binary_weights_is_theorem_1() -> None:
 def test_refused_with_theorem_4(params: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         pw.AND(K, thresholds="theorem", **params).fit(topics().X)
+
+
+@pytest.mark.parametrize("thresholds", [0.1, "adaptive", [0.1, 0.05]], ids=["number", "adaptive", "list"])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_known_is_of_theorem_4_alone(thresholds: Any, method: str) -> None:
+    with pytest.raises(InputError, match='known is what thresholds="theorem" needs, and thresholds is') as caught:
+        getattr(pw.AND(K, thresholds=thresholds, known={"q": 1.0}), method)(topics().X)
+    assert caught.value.parameter == "known"
