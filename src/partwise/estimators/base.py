@@ -21,7 +21,7 @@ from partwise.algorithms.loop import Progress, State, run
 from partwise.algorithms.randomness import packed
 from partwise.estimators import telling
 from partwise.estimators.continuing import OF, check_state, ticket
-from partwise.exceptions import InputError, Place
+from partwise.exceptions import InputError, Place, user_level
 from partwise.io.opening import open_source
 from partwise.io.preparation import KINDS, Preparation, prepare
 from partwise.linalg.nnls import Gram, check_components, decode_block
@@ -229,7 +229,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             warnings.warn(
                 "interrupted while the weights were computed; the components are kept, reconstruction_error_ is NaN",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=user_level(),
             )
         return source, W
 
