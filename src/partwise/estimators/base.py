@@ -54,7 +54,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Components, weights, errors and what `inverse_transform` returns are then in the units of the prepared data.
         As scikit-learn's ``set_output`` this is a setting that all estimators share and none has as a parameter of its
         own; clones and saved models keep it. What was learnt is ``preparation_``; `partial_fit` learns it from the
-        first batch.
+        first batch. The model's own `repr` shows it; that of a pipeline does not, for scikit-learn writes the steps
+        from their parameters alone: look at the step.
 
         Parameters
         ----------
