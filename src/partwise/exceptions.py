@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
+BETWEEN = {"partwise", "sklearn", "joblib", "contextlib"}  # what may lie between a warning and the user's line
 KINDS = {
     "value": "an argument is not what it must be",
     "unknown": "a name that is none of those there are",
@@ -94,3 +96,15 @@ class DataNotFoundError(FileNotFoundError):
 
 class DegenerateDataWarning(_Told, UserWarning):
     """The data has all-zero rows or columns, or fewer usable dimensions than components."""
+
+
+def user_level() -> int:
+    """The `stacklevel` with which ``warnings.warn``, where this is called, points at the user's line.
+
+    However deep in the package a warning is, and whether ``fit``, ``fit_transform`` (which scikit-learn wraps) or a
+    pipeline was called.
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in BETWEEN:
+        level, frame = level + 1, frame.f_back
+    return level

@@ -22,6 +22,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import partwise as pw
@@ -452,6 +453,46 @@ def test_too_few_iterations_are_told(method: Method) -> None:
         model.fit(X)
     assert model.converged_ is False
     assert (model.n_iter_, model.stop_reason_) == (1, "max_iter=1 reached")
+
+
+def where_it_warns(call: Callable[[], Any]) -> set[tuple[str, str]]:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        call()
+    kinds = (ConvergenceWarning, DegenerateDataWarning, RuntimeWarning)
+    return {(str(warning.message), warning.filename) for warning in told if isinstance(warning.message, kinds)}
+
+
+@every_method
+@pytest.mark.parametrize("call", ["fit", "fit_transform", "pipeline"])
+def test_warnings_point_at_the_line_of_the_user(method: Method, call: str) -> None:
+    """Of too few iterations, of empty rows and columns and of a low rank, whichever of them it is told of."""
+    model = method.few(1, n_components=4, tol=1e-12)
+    if call == "pipeline":
+        model, call = make_pipeline(model), "fit"
+    spoilt = np.column_stack([X[:, :2], np.zeros(len(X)), X[:, :2], X[:, :2].sum(axis=1)])
+    spoilt[5] = 0.0
+    told = set().union(*(where_it_warns(lambda data=data: getattr(clone(model), call)(data)) for data in (X, spoilt)))
+    assert {filename for _, filename in told} == {__file__}
+
+
+@pytest.mark.parametrize(
+    ("model", "category"),
+    [
+        (pw.SeparableLP(3, time_limit=1e-9), ConvergenceWarning),
+        (pw.Facets(3, nonnegative=True), DegenerateDataWarning),
+        (pw.AND(3, eta=1e9), ConvergenceWarning),
+        (pw.AND(3, max_iter=1), ConvergenceWarning),
+        (pw.Purification(3, max_iter=1), ConvergenceWarning),
+        (pw.AND(3, max_iter=1, monitor=True), ConvergenceWarning),
+    ],
+    ids=["lp", "signs", "diverged", "and", "purification", "monitored"],
+)
+def test_rarer_warnings_too(model: Any, category: type[Warning]) -> None:
+    data = -X if isinstance(model, pw.Facets) else X
+    with pytest.warns(category) as told:
+        model.fit_transform(data)
+    assert {warning.filename for warning in told} == {__file__}
 
 
 @every_iterative

@@ -54,7 +54,7 @@ METHODS: dict[str, Setting] = {
     "and-adaptive": (pw.AND, {"thresholds": "adaptive", "steps": "exact", "max_iter": 12}, NOISY),
     "and-theorem": (pw.AND, {"thresholds": "theorem", "max_iter": 8}, NOISY),
     "and-eta": (pw.AND, {"batch_size": 10, "steps": 7, "eta": 0.01, "max_iter": 6}, NOISY),
-    "and-sequence": (pw.AND, {"thresholds": [0.1, 0.05, 0.02, 0.01]}, NOISY),
+    "and-sequence": (pw.AND, {"thresholds": [0.1, 0.05, 0.02, 0.01], "max_iter": 4}, NOISY),
     "and-batches": (pw.AND, {"batch_size": 30, "steps": 7, "max_iter": 8}, NOISY),
     "purification": (pw.Purification, PURIFICATION | {"tol": 1e-2, "max_iter": 12}, BINARY.X),
     "purification-balanced": (pw.Purification, PURIFICATION | {"balance": True, "tol": 1e-2, "max_iter": 12}, BINARY.X),

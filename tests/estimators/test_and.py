@@ -142,13 +142,16 @@ def last_thresholds(model: pw.AND) -> list[float]:
         pytest.param({"thresholds": 0}, [0.0] * 4, id="zero"),
         pytest.param({"thresholds": [0.1, 0.02, 0.01]}, [0.1, 0.02, 0.01], id="list"),
         pytest.param({"thresholds": np.array([0.1, 0.02, 0.0, 0.0, 0.0])}, [0.1, 0.02, 0.0, 0.0], id="array"),
+        pytest.param({"thresholds": [0.1, 0.02, 0.01, 0.0]}, [0.1, 0.02, 0.01, 0.0], id="as-many-as-max_iter"),
+        pytest.param({"thresholds": [0.1, 0.05, 0.02, 0.01], "batch_size": 50}, [0.1, 0.05, 0.02, 0.01], id="batches"),
     ],
 )
 def test_forms_of_thresholds(options: Any, expected: Any) -> None:
     data = topics("dir", 0, 0.01)
     model = fitted(data, max_iter=4, tol=0.0, **options)
     np.testing.assert_allclose(last_thresholds(model), expected)
-    assert model.stop_.kind == ("done" if len(expected) < 4 else "max_iter")
+    listed = isinstance(options.get("thresholds"), list)  # and so it ends by itself
+    assert (model.stop_.kind, model.converged_) == (("done", True) if listed else ("max_iter", False))
 
 
 def test_adaptive_thresholds_fall_by_the_decay_at_least() -> None:
@@ -474,3 +477,11 @@ def test_theorem_4_for_binary_weights_is_theorem_1() -> None:
 def test_refused_with_theorem_4(params: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         pw.AND(K, thresholds="theorem", **params).fit(topics().X)
+
+
+@pytest.mark.parametrize("thresholds", [0.1, "adaptive", [0.1, 0.05]], ids=["number", "adaptive", "list"])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_known_is_of_theorem_4_alone(thresholds: Any, method: str) -> None:
+    with pytest.raises(InputError, match='known is what thresholds="theorem" needs, and thresholds is') as caught:
+        getattr(pw.AND(K, thresholds=thresholds, known={"q": 1.0}), method)(topics().X)
+    assert caught.value.parameter == "known"

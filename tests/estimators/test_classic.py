@@ -299,6 +299,8 @@ def test_a_given_pair_that_cannot_be_one() -> None:
         (V[:-1], Y, r"init_weights must have shape \(57, 4\).*got \(56, 4\)"),
         (V[:, :-1], Y, r"init_weights must have shape \(57, 4\).*got \(57, 3\)"),
         (bad, Y, "init_weights has 1 negative value.*row 3, column 2"),
+        ([*V[:-1].tolist(), [1.0]], Y, "init_weights must be a matrix of real numbers"),
+        ([["a"] * 4] * 57, Y, "init_weights must be a matrix of real numbers"),
     ]:
         with pytest.raises(InputError, match=told):
             pw.MU(4, init=init, init_weights=weights).fit(X)

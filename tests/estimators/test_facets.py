@@ -10,10 +10,12 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 import partwise as pw
 from partwise.datasets import Mixture
 from partwise.exceptions import DegenerateDataWarning, InputError
+from partwise.report.facts import course
 
 K = 8
 kinds = pytest.mark.parametrize("kind", ["dir", "ctm", "neg"])
@@ -223,6 +225,17 @@ def test_nonnegative_components_help_where_weights_have_no_zeros(noise: float) -
     assert np.isnan(bound.history_["threshold"][-1])
     assert error(bound, data) < 0.3 * error(free, data)
     assert bound.converged_
+
+
+def test_the_residual_at_max_iter_is_that_of_the_stage_it_came_in() -> None:
+    data = topics("dir", 0, 0.02, n=1000, concentration=1.0)
+    stages = fitted(data).n_iter_
+    for limit, measure, words in ((2, "change", "change of the components"), (stages + 3, "kkt", "KKT residual")):
+        with pytest.warns(ConvergenceWarning, match=f"stopped at max_iter={limit} with a {words} of"):
+            model = fitted(data, nonnegative=True, max_iter=limit)
+        assert (model.stop_.kind, model.stop_.measure) == ("max_iter", measure)
+        assert model.stop_.value == model.residual_ == model.history_["residual"][-1]
+        assert course(model).residual_name == words
 
 
 def test_nonnegative_of_exact_data_is_as_exact() -> None:

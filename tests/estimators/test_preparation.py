@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
 import partwise as pw
 from partwise import estimators
@@ -98,6 +99,8 @@ def test_it_travels_with_the_model(kind: str, tmp_path: Path) -> None:
 def test_it_is_told() -> None:
     assert repr(pw.SPA(3).set_preparation("tfidf")) == "SPA(n_components=3).set_preparation('tfidf')"
     assert repr(pw.SPA(3)) == repr(pw.SPA(3).set_preparation("none")) == "SPA(n_components=3)"
+    within = make_pipeline(pw.SPA(3).set_preparation("tfidf"))  # whose own repr, as documented, says nothing of it
+    assert repr(clone(within)[0]) == "SPA(n_components=3).set_preparation('tfidf')"
     with pytest.raises(InputError, match="one of none, tfidf, log1p, unit, got 'idf'"):
         pw.SPA(3).set_preparation("idf")
 

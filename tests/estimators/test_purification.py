@@ -211,6 +211,16 @@ def test_generated_source_is_a_source() -> None:
 # --- stopping and errors ------------------------------------------------------------------------------------
 
 
+def test_the_residual_at_max_iter_is_that_of_the_stage_it_came_in() -> None:
+    data = small()
+    before = fitted(data, finish=None).n_iter_
+    assert fitted(data).n_iter_ > before + 1
+    for limit, measure, words in ((2, "fixed-point", "fixed-point residual"), (before + 1, "change", "change of the")):
+        with pytest.warns(ConvergenceWarning, match=f"stopped at max_iter={limit} with a {words}"):
+            model = fitted(data, max_iter=limit)
+        assert (model.stop_.kind, model.stop_.measure, model.stop_.value) == ("max_iter", measure, model.residual_)
+
+
 def test_interrupted() -> None:
     def interrupt(progress: Any) -> None:
         if progress.n_iter == 3:

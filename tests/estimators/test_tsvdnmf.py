@@ -225,7 +225,7 @@ def test_history_of_the_steps_and_of_the_refinement() -> None:
     assert {"n_iter", "time", "objective", "residual", "noise", "active", "spread"} == set(model.history_)
     iterations = model.history_.n_rows - 1
     assert iterations > 1
-    assert model.n_iter_ == model.n_lloyd_ + iterations
+    assert model.n_iter_ == model.history_["n_iter"][-1] == model.stop_.n_iter == iterations
     assert np.isnan(model.history_["objective"][0])
     assert np.isfinite(model.history_["objective"][1:]).all()
     assert model.history_["residual"][-1] <= model.tol < model.history_["residual"][-2]
@@ -402,7 +402,7 @@ def test_interrupted_during_the_refinement() -> None:
     with pytest.warns(RuntimeWarning, match="interrupted by the user after iteration 2"):
         model = fitted(refine=True, callbacks=[interrupt])
     assert model.history_.n_rows == 3
-    assert model.n_iter_ == model.n_lloyd_ + 2
+    assert model.n_iter_ == model.stop_.n_iter == 2
     assert model.converged_ is False
     with pytest.warns(ConvergenceWarning):
         expected = fitted(refine=True, max_iter=2, tol=1e-12)

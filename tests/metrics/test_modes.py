@@ -43,3 +43,7 @@ def test_refused() -> None:
         dip_test([])
     with pytest.raises(InputError, match="values holds NaN"):
         dip_test([0.0, np.nan])
+    for words in (["one", "two"], "many", [[1.0], [2.0, 3.0]], [None, object()]):
+        with pytest.raises(InputError, match="values must be real numbers") as caught:
+            dip_test(words)
+        assert (caught.value.parameter, caught.value.kind) == ("values", "not-real")

@@ -22,7 +22,7 @@ from partwise.algorithms.loop import Progress, Stages, State
 from partwise.algorithms.randomness import Shuffled
 from partwise.algorithms.schedule import Adaptive, look
 from partwise.algorithms.signal import Signal
-from partwise.algorithms.thresholds import ByTheorem, Thresholds
+from partwise.algorithms.thresholds import ByTheorem, Listed, Thresholds
 from partwise.outcomes import CHANGE, Stop
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
@@ -93,13 +93,11 @@ def gradient_stages(
             level, above = float(state["level"]), bool(state["above"])
     while True:
         if stage:
-            stop = _ending(change, np.asarray(alpha), level, above, tol)
+            stop = _ending(change, np.asarray(alpha), level, above, tol) or _exhausted(thresholds, stage)
             if stop is not None:
                 return stop
         before = T
         alpha, P, T = _begun(thresholds, stage, alpha, rows, T, basis)
-        if alpha is None:
-            return Stop("done", cause="thresholds")
         deviation = floor * np.linalg.norm(P, axis=0)
         fn = partial(_stage_block, P=np.ascontiguousarray(P, rows.dtype), alpha=np.asarray(alpha), deviation=deviation)
         G, B, active = rows.reduce(fn, signal.row_noise)
@@ -123,7 +121,13 @@ def gradient_stages(
         objective = half_squared_residual(T, G, B, squared_norm)
         kept = {"T": T, "stage": stage, "alpha": alpha, "change": change, "level": level, "above": above}
         yield Progress(
-            _components(T, basis, source.dtype), objective, change, details=details, certified=False, state=kept
+            _components(T, basis, source.dtype),
+            objective,
+            change,
+            details=details,
+            certified=False,
+            stop=_ending(change, np.asarray(alpha), level, above, tol) or _exhausted(thresholds, stage),
+            state=kept,
         )
 
 
@@ -134,8 +138,8 @@ def _begun(
     rows: RowSource,
     T: Array,
     basis: Array | None,
-) -> tuple[Array | float | None, Array, Array]:
-    """The threshold of a stage, behind the last one (None: there is none), the decoder, and its components."""
+) -> tuple[Array | float, Array, Array]:
+    """The threshold of a stage, behind the last one, the decoder, and its components."""
     P = np.linalg.pinv(T)
     if isinstance(thresholds, Adaptive):
         seen = look(rows, np.ones(rows.shape[0]), P)
@@ -143,7 +147,14 @@ def _begun(
         return thresholds.next(None if alpha is None else np.asarray(alpha), seen.error), P, T
     if isinstance(thresholds, ByTheorem):
         return thresholds.next(alpha, rows, P, _components(T, basis, np.float64)), P, T
-    return thresholds.at(stage), P, T
+    level = thresholds.at(stage)
+    assert level is not None
+    return level, P, T
+
+
+def _exhausted(thresholds: Thresholds | Adaptive | ByTheorem, stage: int) -> Stop | None:
+    """That no stage follows, if there is no threshold for it."""
+    return Stop("done", cause="thresholds") if isinstance(thresholds, Listed) and thresholds.at(stage) is None else None
 
 
 def _ending(change: float, alpha: Array, level: float, above: bool, tol: float) -> Stop | None:
@@ -248,6 +259,15 @@ class BatchState:
         """Whether there is no threshold for a further step."""
         return self.taken >= self.steps and self.thresholds.at(self.stage + 1) is None
 
+    def ending(self, change: float, tol: float) -> Stop | None:
+        """Why no stage follows the one that is complete and changed the components so much, if none does."""
+        level = float(np.median(self.floors))
+        if change <= tol:
+            return Stop("converged", change, tol, measure=CHANGE)
+        if self.thresholds.fall and self.alpha <= level:
+            return Stop("floor", level, cause="noise")
+        return Stop("done", cause="thresholds") if self.over else None
+
     def step(self, batch: Block) -> float:
         """One gradient step on a batch; returns half the squared residual of the batch before it."""
         if self.taken >= self.steps:
@@ -307,13 +327,9 @@ def batch_stages(
         online.H, online.alpha, online.floors = np.array(state["H"]), float(state["alpha"]), np.asarray(state["floors"])
         online.stage, online.taken = done - 1, online.steps  # it is complete: the next step begins another
     while True:
-        level = float(np.median(online.floors))
-        if done and change <= tol:
-            return Stop("converged", change, tol, measure=CHANGE)
-        if done and online.thresholds.fall and online.alpha <= level:
-            return Stop("floor", level, cause="noise")
-        if online.over:
-            return Stop("done", cause="thresholds")
+        stop = online.ending(change, tol) if done else None
+        if stop is not None:
+            return stop
         before, objective, start = online.H, 0.0, {"stage": 0, **stream.state()}
         for number in range(online.steps):
             value = online.step(next(batches))
@@ -328,7 +344,8 @@ def batch_stages(
         kept = {"stage": done, "H": online.H, "change": change, "alpha": online.alpha, "floors": online.floors}
         kept |= stream.state()
         H = _components(online.H, None, source.dtype)
-        yield Progress(H, objective / online.steps, change, details=details, certified=False, state=kept)
+        stop = online.ending(change, tol)
+        yield Progress(H, objective / online.steps, change, details=details, certified=False, stop=stop, state=kept)
 
 
 def _coordinates(source: RowSource, signal: Signal, H0: Array) -> tuple[RowSource, Array | None]:

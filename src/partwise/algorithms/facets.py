@@ -26,7 +26,7 @@ from partwise.algorithms.hals import hals
 from partwise.algorithms.loop import Ending, Progress, Stages, State, prefixed, under
 from partwise.algorithms.schedule import Adaptive, Look, look, relative_weights
 from partwise.algorithms.signal import Signal, nothing
-from partwise.exceptions import DegenerateDataWarning, InputError
+from partwise.exceptions import DegenerateDataWarning, InputError, user_level
 from partwise.outcomes import CHANGE, KKT, Stop
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
@@ -134,7 +134,7 @@ class Finish:
             now = next(polish)
             kkt = now.residual if now.certified else np.inf
             own = prefixed(FINISH, {**now.state, "kkt": kkt})
-            yield replace(now, certified=False, state={**kept, **own})
+            yield replace(now, certified=False, measure=KKT, state={**kept, **own})
         return Stop("converged", kkt, FINISH_TOL, measure=KKT, before=before)
 
 
@@ -320,7 +320,7 @@ def _check_signs(H: Array) -> None:
             f"nonnegative=True sets negative entries of the components to zero, {share:.0%} of their squared size: if "
             "the true parts are signed, leave it out",
             DegenerateDataWarning,
-            stacklevel=4,
+            stacklevel=user_level(),
         )
 
 

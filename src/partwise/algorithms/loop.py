@@ -44,6 +44,8 @@ class Progress:
     certified : bool
         Whether ``residual`` was measured at an iterate (the one this iteration began with) and not at an
         extrapolated point; only then it can stop a run.
+    measure : str
+        What ``residual`` is, where it is another measure than that of the run: of a second stage.
     stop : Stop or None
         Set in the last iteration of an algorithm that knows it is the last.
     state : mapping
@@ -60,6 +62,7 @@ class Progress:
     seconds: float = 0.0
     details: Mapping[str, float] = field(default_factory=dict)
     certified: bool = True
+    measure: str = ""
     stop: Stop | None = None
     state: State = field(default_factory=dict)
 
@@ -141,7 +144,7 @@ def run(
     tol : float
         Stop when a certified residual is this small.
     measure : str
-        What the residual is.
+        What the residual is, unless an iteration says otherwise.
     callbacks : sequence of callables
         Each is given every :class:`Progress`; returning a true value stops the run, and a :class:`Stop` says why.
     measures : callable, optional
@@ -173,10 +176,12 @@ def run(
             float(last["residual"]),
             first - 1,
             certified=certified,
+            measure=of_bytes(state["measure"]) if "measure" in state else "",
         )
         over = _reached(now, max_iter, tol, measure, ())
         if over is not None:  # nothing is left of it
-            return _result(now, over, rows)
+            own = of_bytes(state["stop"]) if over.kind == "max_iter" and "stop" in state else None
+            return _result(now, over if own is None else Stop.of_dict(own), rows)
     ending = Ending(iterations)
     stop: Stop | None = None
     try:
@@ -236,6 +241,7 @@ def history_of(rows: Sequence[Mapping[str, float]]) -> History:
 
 
 def _reached(now: Progress, max_iter: int, tol: float, measure: str, wishes: Sequence[Any]) -> Stop | None:
+    measure = now.measure or measure
     if now.n_iter and now.certified and now.residual <= tol:
         return Stop("converged", now.residual, tol, measure=measure)
     for wish in wishes:
@@ -254,6 +260,10 @@ class _Kept(Mapping[str, Any]):
 
     def __init__(self, progress: Progress, rows: list[dict[str, float]], kept: State) -> None:
         self._own = {**progress.state, **kept, "components": progress.components, "certified": progress.certified}
+        if progress.measure:
+            self._own["measure"] = as_bytes(progress.measure)
+        if progress.stop is not None:
+            self._own["stop"] = as_bytes(progress.stop.as_dict())
         self._rows = rows
         self._columns: dict[str, Array] | None = None
 

@@ -80,7 +80,7 @@ def purify(
         H, kept = first.last.components, dict(first.last.state)
     second = Ending(polish(source, H, threshold=threshold, state=inner))
     for progress in second if inner else islice(second, 1, None):  # the first is where we are
-        yield replace(progress, state={**kept, **prefixed(POLISH, progress.state)})
+        yield replace(progress, measure=CHANGE, state={**kept, **prefixed(POLISH, progress.state)})
     assert second.stop is not None
     # exact steps make good an iteration that did not settle only if they settle themselves
     if stop.converged or not second.stop.converged or second.stop.value <= tol:

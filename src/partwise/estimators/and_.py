@@ -261,6 +261,14 @@ class AND(Monitored):
         self.objective_ = float(np.sum(objective))
         return self
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.known is not None and not (isinstance(self.thresholds, str) and self.thresholds == "theorem"):
+            raise InputError(
+                f'{{parameter}} is what thresholds="theorem" needs, and thresholds is {self.thresholds!r}',
+                parameter="known",
+            )
+
     def _thresholds(self) -> Thresholds:
         if isinstance(self.thresholds, Real):
             return Falling(float(self.thresholds), self.decay)

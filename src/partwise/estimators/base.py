@@ -21,7 +21,7 @@ from partwise.algorithms.loop import Progress, State, run
 from partwise.algorithms.randomness import packed
 from partwise.estimators import telling
 from partwise.estimators.continuing import OF, check_state, ticket
-from partwise.exceptions import InputError, Place
+from partwise.exceptions import InputError, Place, user_level
 from partwise.io.opening import open_source
 from partwise.io.preparation import KINDS, Preparation, prepare
 from partwise.linalg.nnls import Gram, check_components, decode_block
@@ -54,7 +54,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Components, weights, errors and what `inverse_transform` returns are then in the units of the prepared data.
         As scikit-learn's ``set_output`` this is a setting that all estimators share and none has as a parameter of its
         own; clones and saved models keep it. What was learnt is ``preparation_``; `partial_fit` learns it from the
-        first batch.
+        first batch. The model's own `repr` shows it; that of a pipeline does not, for scikit-learn writes the steps
+        from their parameters alone: look at the step.
 
         Parameters
         ----------
@@ -229,7 +230,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             warnings.warn(
                 "interrupted while the weights were computed; the components are kept, reconstruction_error_ is NaN",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=user_level(),
             )
         return source, W
 

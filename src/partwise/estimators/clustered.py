@@ -32,6 +32,8 @@ class Clustered(Looped):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
+    refine: bool = False  # whether iterations follow behind the clusters
+
     def _limits(self) -> tuple[int, float]:
         return self.max_iter, 0.0  # nothing is iterated to a tolerance
 
@@ -60,7 +62,8 @@ class Clustered(Looped):
 
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         fitted = super()._fit(X, truth, **how)
-        self.n_iter_ += self.n_lloyd_
+        if not self.refine:  # the loop had nothing to do: what was iterated is Lloyd's algorithm
+            self.n_iter_ = self.n_lloyd_
         return fitted
 
 

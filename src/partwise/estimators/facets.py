@@ -14,7 +14,7 @@ from partwise.algorithms.hals import suggested_sweeps
 from partwise.algorithms.loop import Progress, State
 from partwise.algorithms.signal import Signal, find_signal, weight_noise
 from partwise.estimators.base import Iterative
-from partwise.outcomes import CHANGE, KKT
+from partwise.outcomes import CHANGE
 from partwise.sources import Inspection, RowSource
 from partwise.starts import make_start, near_pure_start
 
@@ -100,6 +100,7 @@ class Facets(Iterative):
 
     _allow_negative: ClassVar[bool] = True
     _follows_proof: ClassVar[bool] = True
+    _residual: ClassVar[str] = CHANGE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Iterative._parameter_constraints,
         "floor": [Interval(Real, 0, None, closed="left")],
@@ -126,10 +127,6 @@ class Facets(Iterative):
         self.tol = tol
         self.random_state = random_state
         self.callbacks = callbacks
-
-    @property
-    def _residual(self) -> str:  # type: ignore[override]
-        return KKT if self.nonnegative else CHANGE
 
     def _begin(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None

@@ -166,10 +166,13 @@ class MU(Penalised):
                 f"{{parameter}} is one half of a start; give the components too, as init, which is {self.init!r}",
                 parameter="init_weights",
             )
-        if np.shape(self.init_weights) != (n, k):
+        try:
+            shape = np.shape(self.init_weights)
+        except ValueError:  # rows of different lengths, which are told below
+            shape = (n, k)
+        if shape != (n, k):
             raise InputError(
-                f"{{parameter}} must have shape ({n}, {k}), (n_samples, n_components); got "
-                f"{np.shape(self.init_weights)}",
+                f"{{parameter}} must have shape ({n}, {k}), (n_samples, n_components); got {shape}",
                 parameter="init_weights",
                 kind="shape",
             )

@@ -19,7 +19,7 @@ from partwise.algorithms.separable_lp import LPAnchors, separable_lp
 from partwise.algorithms.spa import SPAResult, spa
 from partwise.algorithms.xray import SELECTIONS, Selection, xray
 from partwise.estimators.base import Factorization
-from partwise.exceptions import DegenerateDataWarning
+from partwise.exceptions import DegenerateDataWarning, user_level
 from partwise.linalg.nnls import nnls
 from partwise.linalg.svd import truncated_svd
 from partwise.sources import Inspection, RowSource, blocks
@@ -72,7 +72,7 @@ class Separable(Factorization):
                     f"has rank {count}, numerically or within the tolerance; there are {count} components",
                     kind="rank",
                 ),
-                stacklevel=5,
+                stacklevel=user_level(),
             )
         self.separability_ = separability(view(source, self.axis, self._scale(source)), self.anchors_, picks.margins)
         if not len(self.anchors_):  # one component of zeros, as there must be one
@@ -497,7 +497,7 @@ class SeparableLP(Separable):
                 f"SeparableLP: the linear program was not solved ({found.message}); the anchors are those of SPA. "
                 "Raise time_limit, or pick among fewer points",
                 ConvergenceWarning,
-                stacklevel=6,
+                stacklevel=user_level(),
             )
         return found
 

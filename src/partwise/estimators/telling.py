@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from partwise.exceptions import DegenerateDataWarning
+from partwise.exceptions import DegenerateDataWarning, user_level
 from partwise.outcomes import AVERAGE_ERROR, CHANGE, FIXED_POINT, GAP, KKT, Stop
 
 RESIDUALS = {
@@ -89,7 +89,7 @@ def advice(stop: Stop) -> str:
     return _by_cause(ADVICE, stop, "")
 
 
-def warn(stop: Stop, name: str, *, tol: float = 0.0, stacklevel: int = 3) -> None:
+def warn(stop: Stop, name: str, *, tol: float = 0.0) -> None:
     """Warn if a fit did not end by itself or on demand; the warning carries the stop.
 
     Parameters
@@ -100,8 +100,6 @@ def warn(stop: Stop, name: str, *, tol: float = 0.0, stacklevel: int = 3) -> Non
         The estimator.
     tol : float, default=0
         Its tolerance; with 0 nobody expects it to end before ``max_iter``.
-    stacklevel : int, default=3
-        As for ``warnings.warn``.
     """
     told: Any
     hint = advice(stop)
@@ -120,7 +118,7 @@ def warn(stop: Stop, name: str, *, tol: float = 0.0, stacklevel: int = 3) -> Non
     else:
         return
     told.stop = stop
-    warnings.warn(told, stacklevel=stacklevel + 1)
+    warnings.warn(told, stacklevel=user_level())
 
 
 def _by_cause(words: dict[str, str], stop: Stop, default: str = "it ended") -> str:

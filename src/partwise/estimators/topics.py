@@ -25,7 +25,7 @@ from partwise.algorithms.topics import (
     word_rows,
 )
 from partwise.estimators.base import Factorization
-from partwise.exceptions import DegenerateDataWarning, InputError
+from partwise.exceptions import DegenerateDataWarning, InputError, user_level
 from partwise.linalg.simplex import KL_TOL, Loss
 from partwise.sources import Inspection, RowSource
 
@@ -247,7 +247,7 @@ class AnchorTopics(Factorization):
                 DegenerateDataWarning(
                     f"only {len(anchors)} of {k} anchors could be told apart; there are so many topics", kind="rank"
                 ),
-                stacklevel=6,
+                stacklevel=user_level(),
             )
         return anchors
 

@@ -138,7 +138,7 @@ class TSVDNMF(Clustered):
         change (``residual``), standard deviation of the noise (``noise``), expected number of positive weights of a
         record (``active``), standard deviation of the entries of components around their common profile (``spread``).
     n_iter_ : int
-        Passes of Lloyd's algorithm and iterations of the refinement.
+        Iterations of the refinement, as the rows of ``history_`` count them; without `refine`, ``n_lloyd_``.
     converged_, stop_reason_, stop_, residual_ : bool, str, Stop, float
         Of the refinement.
     n_components_, n_features_in_ : int

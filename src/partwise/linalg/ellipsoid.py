@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, user_level
 from partwise.sources import RowSource, blocks, source_of
 from partwise.sources.passes import single_blas_thread
 from partwise.sources.protocol import Block
@@ -115,7 +115,7 @@ def enclosing_ellipsoid(Y: Any, *, tol: float = 1e-10, inside: float = INSIDE, a
         found = _without_idle(source, T, _cutting_planes(source, T, tol, inside, added), tol)
     if not found.gap <= tol:
         message = f"enclosing_ellipsoid: the duality gap is {found.gap:.3g} > tol={tol:g}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        warnings.warn(message, ConvergenceWarning, stacklevel=user_level())
     k = source.shape[1]
     F = T @ found.factor / np.sqrt(k * (1.0 + found.gap))
     numbers = np.arange(source.shape[0], dtype=np.int64)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from partwise.exceptions import InputError, Place
+from partwise.exceptions import InputError, Place, user_level
 from partwise.kernels.inverse import descend
 from partwise.linalg.nnls import check_components
 from partwise.sources.passes import ordered, single_blas_thread
@@ -137,7 +137,7 @@ def left_inverse(
             f"(column {certificate.gaps.argmax()}); the condition number of H, its rows scaled alike, is about "
             f"{np.linalg.cond(R):.2g}",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
     return (kept, certificate) if return_certificate else kept
 

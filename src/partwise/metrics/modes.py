@@ -65,7 +65,12 @@ def dip_test(values: Any) -> DipTest:
     >>> dip_test(y).p_value > 0.5
     True
     """
-    x = np.sort(np.asarray(values, np.float64).ravel())
+    try:
+        x = np.sort(np.asarray(values, np.float64).ravel())
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{{parameter}} must be real numbers ({error})", parameter="values", kind="not-real"
+        ) from error
     if not len(x):
         raise InputError("{parameter} is empty: a distribution has values", parameter="values", kind="empty")
     if not np.isfinite(x).all():

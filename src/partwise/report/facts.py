@@ -228,17 +228,19 @@ def course(model: Any) -> Course:
     history = getattr(model, "history_", None) or {}
     residual = getattr(model, "residual_", None)
     times = history.get("time", [])
-    name = RESIDUALS.get(getattr(model, "_residual", ""), "residual")
+    stop = getattr(model, "stop_", None)
+    first = getattr(model, "_residual", "")
+    last = (stop is not None and stop.measure) or first  # a second stage may have a measure of its own
     return Course(
         n_iter=_or_none(int, getattr(model, "n_iter_", None)),
         learnt=_or_none(int, getattr(model, "n_samples_seen_", None)),
         seconds=float(times[-1]) if len(times) else None,
         converged=_or_none(bool, getattr(model, "converged_", None)),
-        stop=getattr(model, "stop_", None),
+        stop=stop,
         wanted=getattr(model, "tol", 1.0) != 0.0,
         residual=float(residual) if residual is not None and np.isfinite(residual) else None,
-        residual_name=name,
-        curves=_curves(history, name),
+        residual_name=RESIDUALS.get(last, "residual"),
+        curves=_curves(history, RESIDUALS.get(last if last == first else "", "residual")),
     )
 
 

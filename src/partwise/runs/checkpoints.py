@@ -17,7 +17,7 @@ from safetensors import safe_open
 from safetensors.numpy import save as to_safetensors
 
 from partwise.algorithms.loop import Progress
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, user_level
 from partwise.io.atomic import write_atomically
 from partwise.io.guard import fail, reading
 from partwise.io.model import decode, encode
@@ -117,7 +117,7 @@ class Checkpoints:
             write_state(self.path, progress.state, {"n_iter": progress.n_iter})
         except OSError as error:
             reason = error.strerror or error
-            warnings.warn(f"there is no checkpoint: {self.path} cannot be written ({reason})", stacklevel=2)
+            warnings.warn(f"there is no checkpoint: {self.path} cannot be written ({reason})", stacklevel=user_level())
             self.every = float("inf")
         now = time.monotonic()
         self._next = now + max(self.every, (now - begin) * (1.0 / self.share - 1.0))

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from partwise.exceptions import DegenerateDataWarning, InputError, Place
+from partwise.exceptions import DegenerateDataWarning, InputError, Place, user_level
 from partwise.sources import blocks
 from partwise.sources.protocol import Block, RowSource
 
@@ -91,7 +91,7 @@ class Inspection:
             told = DegenerateDataWarning(
                 f"{{parameter}} has {' and '.join(found)}; {follows}", parameter=name, kind="empty"
             )
-            warnings.warn(told, stacklevel=3)
+            warnings.warn(told, stacklevel=user_level())
 
 
 # what was seen of a source, as long as that lives: its rows do not change

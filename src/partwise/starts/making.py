@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.signal import Signal, clear_rows
 from partwise.algorithms.spa import spa
-from partwise.exceptions import DegenerateDataWarning, InputError, Place
+from partwise.exceptions import DegenerateDataWarning, InputError, Place, user_level
 from partwise.linalg.nnls import check_components
 from partwise.linalg.svd import truncated_svd
 from partwise.sources import Inspection, RowSource, blocks
@@ -146,7 +146,7 @@ def pure_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Ge
                 f"{len(anchors)}); the other starting components are random",
                 kind="rank",
             ),
-            stacklevel=3,
+            stacklevel=user_level(),
         )
     H = random_start(source, k, seen=seen, rng=rng)
     if len(anchors):
@@ -190,7 +190,7 @@ def near_pure_start(signal: Signal, *, k: int, rng: np.random.Generator) -> Arra
                 "the others are zero",
                 kind="rank",
             ),
-            stacklevel=3,
+            stacklevel=user_level(),
         )
     points = np.asarray(signal.rows.take(anchors), np.float64) * signal.inverse_size[anchors][:, None]
     noise = (signal.row_noise * signal.inverse_size)[anchors]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -47,12 +48,18 @@ def decoding_threshold(E_2: float, *, r: float, lam: float, q: float) -> float:
     >>> decoding_threshold(0.5, r=4.0, lam=0.8, q=1.0), decoding_threshold(0.5, r=4.0, lam=0.8, q=3.0)
     (0.1, 0.31622776601683794)
     """
-    for name, value, least in (("E_2", E_2, True), ("r", r, False), ("lam", lam, True), ("q", q, True)):
-        if not (value >= 0.0 if least else value > 0.0):
-            raise InputError(f"{name}={value!r} must be {'at least' if least else 'above'} 0.", parameter=name)
+    _check_sizes(E_2=E_2, r=r, lam=lam, q=q)
+    if not r:
+        raise InputError(f"r={r!r} must be above 0.", parameter="r")
     if q == np.inf:
         return BINARY_THRESHOLD
     return float((lam * E_2 / r) ** (2.0 / (q + 1.0)))
+
+
+def _check_sizes(**values: Any) -> None:
+    for name, value in values.items():
+        if not (isinstance(value, Real) and float(value) >= 0.0):
+            raise InputError(f"{name}={value!r} must be a number of at least 0.", parameter=name)
 
 
 def noise_error_bound(truth: Any, *, gamma: float, r: float, lam: float) -> float:
@@ -87,9 +94,7 @@ def noise_error_bound(truth: Any, *, gamma: float, r: float, lam: float) -> floa
     >>> noise_error_bound([[2, 0, 0], [0, 1, 0]], gamma=0.1, r=2.0, lam=0.5)
     0.8
     """
-    for name, value in (("gamma", gamma), ("r", r), ("lam", lam)):
-        if not value >= 0.0:
-            raise InputError(f"{name}={value!r} must be at least 0.", parameter=name)
+    _check_sizes(gamma=gamma, r=r, lam=lam)
     T = as_components("truth", truth)
     if Basis.of(T) is None or not lam:
         return float("inf")
