@@ -76,6 +76,13 @@ def test_steps_never_raise_the_objective_and_end_at_a_stationary_point():
     assert "relative gap" in model.stop_reason_
 
 
+def test_a_descent_that_stands_says_so():
+    X, _ = scene(variability=0.0)
+    model = pw.Archetypes(K, starts=4, tol=0.0, max_iter=2000, random_state=0).fit(X)
+    assert model.stop_.kind == "stalled"
+    assert model.stop_reason_.endswith("has stopped falling")
+
+
 def test_gap_bounds_what_any_feasible_change_gains():
     """f is convex in a part, so the gap is above the gain of moving parts to feasible means, one by one or together."""
     X, _ = scene(variability=0.3)

@@ -499,6 +499,7 @@ def same_bits(one: str, other: str) -> None:
 
 RESUMED = {
     "facets": ["-m", "facets", "--set", "nonnegative=true", *LONG],
+    "archetypes": ["-m", "archetypes", "--set", "starts=2", "--set", "trim=0.5", *LONG],
     "and": ["-m", "and", *LONG],
     "hals": ["-m", "hals", *LONG],
     "anls": ["-m", "anls", *LONG],
@@ -771,7 +772,7 @@ def test_kill_9(folder: Path, program: Program) -> None:
         (["bad.csv", "-k", "1"], "bad.csv, line 3", 2),
         (["nan.csv", "-k", "2"], "nan.csv: the data contains 1 NaN or infinity value(s), the first in row 3 ('s3')", 2),
         (["negative.npy", "-k", "2"], "row 3, column 5 (counted from 0); this method needs data >= 0", 2),
-        (["negative.npy", "-k", "2"], "These methods take negative data: facets, and, purification", 2),
+        (["negative.npy", "-k", "2"], "These methods take negative data: facets, archetypes, and, purification", 2),
         (["empty.npy", "-k", "2"], "empty.npy: there is no number in it", 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

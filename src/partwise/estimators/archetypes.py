@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 
 from partwise.algorithms.archetypes import archetypes, search, shares
 from partwise.algorithms.directions import Directions, find_directions
-from partwise.algorithms.loop import Progress, State
+from partwise.algorithms.loop import Ending, Progress, Stages, State
 from partwise.algorithms.signal import nothing
 from partwise.estimators.base import Looped
 from partwise.outcomes import GAP
@@ -142,11 +142,13 @@ class Archetypes(Looped):
         finish = partial(_components, data=data, signed=seen.n_negative > 0, dtype=source.dtype)
         return self._kept(archetypes(data, found, trim=self.trim, finish=finish, state=state))
 
-    def _kept(self, iterations: Iterator[Progress]) -> Iterator[Progress]:
+    def _kept(self, iterations: Iterator[Progress]) -> Stages:
         """The iterations, and what the last of them says of the parts."""
-        for progress in iterations:
+        ending = Ending(iterations)
+        for progress in ending:
             self._keep(progress.state)
             yield progress
+        return ending.stop
 
     def _keep(self, state: State) -> None:
         self.mass_ = shares(np.asarray(state["weights"]))
