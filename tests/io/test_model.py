@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,23 @@ def test_provenance(tmp_path: Path):
     changed = X.copy()
     changed[-1, -1] += 1e-9
     assert found["data"] != fingerprint(pw.open_source(changed))
+
+
+@pytest.mark.filterwarnings("ignore::partwise.exceptions.DegenerateDataWarning")
+def test_what_archetypes_says_of_its_parts(tmp_path: Path):
+    for data in (X, np.zeros((9, 5))):  # where there is no rival, an infinite number
+        model = pw.Archetypes(3, starts=2, tol=1.0, random_state=0).fit(data)
+        pw.save(model, tmp_path / "model")
+        again = pw.load(tmp_path / "model")
+        for name in ("mass_", "moved_", "rival_"):
+            assert equal(getattr(again, name), getattr(model, name)), name
+    assert again.rival_ == np.inf
+    for name, wrong in {"mass_": np.ones(2), "moved_": 0.5, "rival_": "none"}.items():
+        spoilt = copy(model)
+        setattr(spoilt, name, wrong)
+        pw.save(spoilt, tmp_path / "spoilt")
+        with pytest.raises(ReaderError, match=name):
+            pw.load(tmp_path / "spoilt")
 
 
 def test_only_our_estimators(tmp_path: Path):

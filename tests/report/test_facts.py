@@ -162,6 +162,46 @@ def test_redundant_and_dead_parts_are_named():
     assert f"1 pair with a cosine above 0.95: Part 1 and Part 2 ({cosine:.3f})" in found["Redundant parts"]
 
 
+def archetypes(mass: list[float], moved: list[float], rival: float) -> Facts:
+    """Four parts in the samples 2, 0, 3 and 1 times, of which the second is none."""
+    model = pw.Archetypes(4)
+    model.components_, model.n_components_, model.n_features_in_ = np.eye(4), 4, 4
+    model.mass_, model.moved_, model.rival_ = np.array(mass), np.array(moved), rival
+    return gather(model, pw.open_source(np.eye(4)[[0, 0, 2, 2, 2, 3]]))
+
+
+def test_what_archetypes_doubts_is_told():
+    facts = archetypes([0.019, 0.0, 0.97, 0.011], [0.2, 0.0, 0.01, 0.06], 0.004)
+    assert facts.order.tolist() == [2, 0, 3, 1]
+    assert facts.support.mass.tolist() == [0.97, 0.019, 0.011, 0.0]
+    assert facts.support.moved.tolist() == [0.01, 0.2, 0.06, 0.0]
+    found = dict(findings(facts, NAMES))
+    assert found["Other parts do as well"].startswith("Another set of parts explains the data nearly as well")
+    assert "by only 0.4%" in found["Other parts do as well"]
+    assert "Hardly any pure samples" not in found  # the median is 0.035, and not the mean
+    assert found["Parts of few samples"].startswith("Part 2 (1.9%) and Part 3 (1.1%) rest on few samples")  # 4 is dead
+    found = dict(findings(archetypes([0.25] * 4, [0.2, 0.04, 0.08, 0.06], 0.02), NAMES))
+    assert found["Hardly any pure samples"].startswith("Hardly any sample is pure")
+    assert "by 7.0% of the angle" in found["Hardly any pure samples"]
+    assert set(found) == {"Hardly any pure samples", "Dead part"}
+    assert set(dict(findings(archetypes([0.02] * 4, [0.05] * 4, np.inf), NAMES))) == {"Dead part"}
+
+
+def test_many_archetypes_may_each_be_small():
+    k = 60
+    model = pw.Archetypes(k)
+    model.components_, model.n_components_, model.n_features_in_ = np.eye(k), k, k
+    model.mass_, model.moved_, model.rival_ = np.full(k, 1 / k), np.zeros(k), np.inf
+    assert findings(gather(model, pw.open_source(np.eye(k))), NAMES) == []
+    model.mass_[7] = 0.4 / k
+    ((heading, text),) = findings(gather(model, pw.open_source(np.eye(k))), NAMES)
+    assert (heading, text.partition(" (")[0]) == ("Parts of few samples", "Part 8")
+
+
+def test_other_methods_doubt_nothing():
+    assert gather(with_components(H), pw.open_source(X)).support is None
+
+
 def test_map_is_binned_by_means():
     shares = np.zeros((1000, 2), np.float32)
     shares[::2, 0] = 1.0

@@ -56,6 +56,15 @@ class Agreement:
 
 
 @dataclass(frozen=True)
+class Support:
+    """What Archetypes says of its own parts, which are ordered as the others are."""
+
+    mass: Array  # share of each in the samples, as directions
+    moved: Array  # how far each moved when the trimming was narrowed, in angles to its neighbour
+    rival: float  # how much larger the objective of the best other parts is, relatively
+
+
+@dataclass(frozen=True)
 class Facts:
     """The numbers of a report; parts are ordered by their share, and all arrays with them.
 
@@ -95,6 +104,8 @@ class Facts:
         How the fit went.
     agreement : Agreement or None
         What two halves of the samples say of it, if they were asked.
+    support : Support or None
+        What the method says of how far to trust the parts, if it does.
     """
 
     method: str
@@ -116,6 +127,7 @@ class Facts:
     weights_map: Array
     course: Course
     agreement: Agreement | None = None
+    support: Support | None = None
 
     @property
     def signed(self) -> bool:
@@ -170,6 +182,7 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         weights_map=weights_map(rows.shares[:, order]),
         course=course(model),
         agreement=agreement(model, order),
+        support=support(model, order),
     )
 
 
@@ -264,6 +277,13 @@ def agreement(model: Any, order: Array) -> Agreement | None:
         agree=halves.agree[order],
         curves=tuple(curve for curve in curves if curve),
     )
+
+
+def support(model: Any, order: Array) -> Support | None:
+    """What Archetypes found out about its parts; None of any other method."""
+    if not hasattr(model, "rival_"):
+        return None
+    return Support(np.asarray(model.mass_)[order], np.asarray(model.moved_)[order], float(model.rival_))
 
 
 def _curves(history: Any, residual_name: str) -> tuple[Curve, ...]:

@@ -166,3 +166,27 @@ def halves_error(errors: Array) -> str:
         f"Samples and noise leave an error of about {span} in a part (the sine of an angle: half of what the halves "
         "differ by). What goes wrong in both halves in the same way does not show here."
     )
+
+
+def toss(rival: float) -> str:
+    """That another minimum of Archetypes is as good."""
+    return (
+        f"Another set of parts explains the data nearly as well: its objective is larger by only {percent(rival)}. "
+        "Which of the two is right the data hardly says; other samples, or another number of parts, may."
+    )
+
+
+def impure(moved: float) -> str:
+    """That the parts of Archetypes are biased towards the middle."""
+    return (
+        "Hardly any sample is pure: when fewer, more extreme samples were averaged the parts moved outwards, by "
+        f"{percent(moved)} of the angle to their neighbour in the median. The true parts are likely to be farther out "
+        "still."
+    )
+
+
+def few_samples(parts: list[tuple[str, float]]) -> str:
+    """Which parts rest on few samples, with their shares."""
+    named = [f"{name} ({percent(share)})" for name, share in parts]
+    rest = "rests" if len(parts) == 1 else "rest"
+    return f"{listed(named)} {rest} on few samples; in brackets, the share in all of them."
