@@ -23,6 +23,7 @@ _HOME = {
     "HALS": "partwise.estimators",
     "KMeans": "partwise.estimators",
     "MU": "partwise.estimators",
+    "Noise": "partwise.noise",
     "PreconditionedSPA": "partwise.estimators",
     "Purification": "partwise.estimators",
     "SPA": "partwise.estimators",
@@ -32,6 +33,7 @@ _HOME = {
     "XRAY": "partwise.estimators",
     "left_inverse": "partwise.linalg.inverse",
     "load": "partwise.estimators.saving",
+    "measure_noise": "partwise.noise",
     "nnls": "partwise.linalg.nnls",
     "open_source": "partwise.io",
     "read": "partwise.io",
@@ -46,6 +48,7 @@ _MODULES = (
     "io",
     "linalg",
     "metrics",
+    "noise",
     "plots",
     "report",
     "sources",
@@ -65,6 +68,7 @@ __all__ = [
     "HALS",
     "KMeans",
     "MU",
+    "Noise",
     "PreconditionedSPA",
     "Purification",
     "SPA",
@@ -75,6 +79,7 @@ __all__ = [
     "__version__",
     "left_inverse",
     "load",
+    "measure_noise",
     "nnls",
     "open_source",
     "read",
@@ -108,6 +113,7 @@ if TYPE_CHECKING:
     from partwise.estimators.saving import load, save
     from partwise.io import open_source, read
     from partwise.linalg import left_inverse, nnls
+    from partwise.noise import Noise, measure_noise
     from partwise.report import write_report
 
 

@@ -172,6 +172,16 @@ def _csr_row_sums(block: Block, entries: Array) -> Array:
     return np.asarray(np.where(np.diff(block.indptr) > 0, sums, 0.0))
 
 
+def least_positive(block: Block) -> Array:
+    """The least positive entry of every row, in double precision; infinity where there is none."""
+    x = np.asarray(values(block), np.float64)
+    x = np.where(x > 0.0, x, np.inf)
+    if not is_sparse(block):
+        return np.asarray(x.reshape(block.shape).min(axis=1, initial=np.inf))
+    least = np.minimum.reduceat(np.append(x, np.inf), block.indptr[:-1])
+    return np.asarray(np.where(np.diff(block.indptr) > 0, least, np.inf))
+
+
 def group_sums(block: Block, groups: Array, n_groups: int) -> Array:
     """The sum of the rows of every group, in double precision; rows of a negative group are left out."""
     sums = np.zeros((n_groups, block.shape[1]))
@@ -187,6 +197,13 @@ def scale_rows(block: Block, factors: Array) -> Block:
     if is_sparse(block):
         return with_values(block, block.data * np.repeat(factors, np.diff(block.indptr)).astype(block.dtype))
     return block * factors[:, None].astype(block.dtype)
+
+
+def scale_columns(block: Block, factors: Array) -> Block:
+    """Every column multiplied by its factor."""
+    if is_sparse(block):
+        return with_values(block, block.data * factors[block.indices].astype(block.dtype))
+    return block * factors.astype(block.dtype)
 
 
 def multiply(block: Block, weights: Block) -> Block:

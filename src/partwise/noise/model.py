@@ -1,0 +1,113 @@
+"""What the noise of a table is like, as facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.noise.telling import sentence
+from partwise.sources import RowSource, blocks
+from partwise.sources.protocol import Block
+
+Array = npt.NDArray[Any]
+
+KINDS = (
+    "none",
+    "white",
+    "rows",
+    "columns",
+    "rows and columns",
+    "poisson",
+    "over-dispersed",
+    "coloured",
+    "heavy-tailed",
+    "unclear",
+)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise of a table: its kind, its size from row to row and column to column, and how well that fits.
+
+    Attributes
+    ----------
+    kind : str
+        ``"none"``; ``"white"``, ``"rows"``, ``"columns"`` or ``"rows and columns"``: independent entries of one
+        size, or of a size that differs between rows, columns, both; ``"poisson"`` or ``"over-dispersed"``: counting
+        noise, or more than that; ``"coloured"``: entries that depend on one another; ``"heavy-tailed"``: a few
+        entries far off; ``"unclear"``: none of these fits.
+    row_scale : ndarray of shape (n_samples,)
+        ``X / (row_scale[:, None] * column_scale)`` has noise of variance one. Positive; that of an empty row is the
+        median of the others.
+    column_scale : ndarray of shape (n_features,)
+        The same of the columns.
+    phi : float
+        Extra dispersion of counts, whose variance is mean + phi mean²; 0 for all other kinds.
+    colour : float
+        How many times the first singular value behind the signal stands above the end of the Marchenko-Pastur law of
+        the rest; about 1 for independent noise.
+    direction : str
+        Of coloured noise: ``"features"`` if the features of a sample depend on one another, ``"samples"`` if the
+        samples do, ``"both"``, or empty if that cannot be said.
+    misfit : float
+        Kolmogorov's distance of the spectrum of the scaled rest from the law of Marchenko and Pastur, times the number
+        of its singular values: 1.3 to 3 for independent noise.
+    chance : float
+        How often independent noise fits no better.
+    tails : float
+        Share of the entries of the scaled rest beyond six robust standard deviations; 2e-9 for normal noise.
+    k : int
+        Dimensions of the signal that were taken out.
+    looked_at : tuple of int
+        Rows and columns of the part of the table that the kind was read from.
+    """
+
+    kind: str
+    row_scale: Array
+    column_scale: Array
+    phi: float
+    colour: float
+    direction: str
+    misfit: float
+    chance: float
+    tails: float
+    k: int
+    looked_at: tuple[int, int]
+
+    def scale(self, source: RowSource) -> RowSource:
+        """The rows of ``source`` with noise of variance one; entries that are zero stay so.
+
+        Parameters
+        ----------
+        source : RowSource
+            The data that the noise was measured on.
+
+        Returns
+        -------
+        RowSource
+            The same rows, divided by ``row_scale`` and ``column_scale``.
+        """
+        factors = np.asarray(1.0 / self.column_scale)
+        return source.derive(partial(_scaled, factors=factors), source.place(1.0 / self.row_scale))
+
+    def facts(self) -> dict[str, Any]:
+        """The numbers and words without the scales, for a manifest.
+
+        Returns
+        -------
+        dict
+            The other attributes by name.
+        """
+        names = ("kind", "phi", "colour", "direction", "misfit", "chance", "tails", "k")
+        return {name: getattr(self, name) for name in names}
+
+    def __str__(self) -> str:
+        return sentence(self)
+
+
+def _scaled(block: Block, row_factors: Array, factors: Array) -> Block:
+    return blocks.scale_columns(blocks.scale_rows(block, row_factors), factors)

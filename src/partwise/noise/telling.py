@@ -1,0 +1,46 @@
+"""The noise of a table in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from partwise.noise.model import Noise
+
+_LOOKS = {
+    "none": "no noise: it is a product of {k} parts, exactly",
+    "white": "white noise: of one size in all entries",
+    "rows": "noise whose size differs from row to row",
+    "columns": "noise whose size differs from column to column",
+    "rows and columns": "noise whose size differs from row to row and from column to column",
+    "poisson": "counting noise",
+    "over-dispersed": "counting noise with {phi} extra",
+    "heavy-tailed": "noise with a few entries far off ({tails} of them)",
+}
+_BETWEEN = {"features": " between the features of a sample", "samples": " from sample to sample"}
+
+
+def sentence(noise: Noise) -> str:
+    """One sentence on what the noise looks like, without a full stop.
+
+    Parameters
+    ----------
+    noise : Noise
+        What was measured.
+
+    Returns
+    -------
+    str
+        Such as "the noise in this table looks like counting noise with 3% extra".
+    """
+    if noise.kind == "none":
+        return f"there is no noise in this table: it has rank {noise.k}"
+    if noise.kind == "coloured":
+        return (
+            f"the noise in this table is not independent{_BETWEEN.get(noise.direction, '')}: what {noise.k} dimensions "
+            f"leave reaches {noise.colour:.1f} times as far as independent noise would"
+        )
+    if noise.kind == "unclear":
+        return "it is unclear what the noise in this table looks like: no simple kind fits"
+    looks = _LOOKS[noise.kind].format(k=noise.k, phi=f"{100.0 * noise.phi:.2g}%", tails=f"{100.0 * noise.tails:.2g}%")
+    return f"the noise in this table looks like {looks}"
