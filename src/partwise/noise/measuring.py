@@ -15,7 +15,7 @@ from partwise.io.opening import open_source
 from partwise.noise import counts, extending
 from partwise.noise.model import Noise
 from partwise.noise.sampling import draw
-from partwise.noise.scales import Whitened, whiten
+from partwise.noise.scales import NORMAL_MEDIAN, Whitened, robust_scales, whiten
 from partwise.noise.spectrum import CAP, spectrum_of
 from partwise.sources import blocks, inspect
 
@@ -24,10 +24,17 @@ Array = npt.NDArray[Any]
 EXACT = 1e-6  # relative norm outside the signal below which there is no noise
 SMALLEST = 10  # rows and columns below which a spectrum says nothing
 DOUBT = 1e-3  # chance below which a spectrum does not agree with a kind
+NEARLY = 0.03  # of the singular values of counts may be off: real features have dispersions of their own
+FEW = 0.2  # of the shorter side: where more directions stand above noise, some of them may be noise
 DIFFER = 0.15  # standard deviation of the logarithm of scales below which they are one: hardly worth a weight
 SURE = 4.0  # standard errors by which scales must differ more than their estimates do
 COLOURED = 1.5  # colour above this: what lies outside the given dimensions is not independent
+COLOURED_AT_ALL = 1.1  # below this there is no direction outside that independent noise would not have
+GAP = 1.25  # a singular value so many times the next is the last of the signal, where noise is coloured
+CLEARLY = 4.0  # times as far from independence is one side, if only that one depends
 HEAVY = 1e-3  # share of entries beyond six robust deviations
+FAR_ONES = 5  # and how many there must be
+SPARSE = 0.3  # share of zeros above which robust deviations are those of the zeros
 FEW_EXTRA = (0.9, 1.06)  # variance left by biwhitening within which counts are Poisson's: weak parts leave up to 4%
 
 
@@ -66,7 +73,7 @@ def measure_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> Noi
     n, m = source.shape
     if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or not 0 <= k < max(1, min(n, m))):
         raise InputError(f"{{parameter}} must be a whole number from 0 to {min(n, m) - 1}, got {k!r}", parameter="k")
-    sample = draw(source, np.random.default_rng(random_state))
+    sample = draw(source, np.random.default_rng(random_state), k)
     if min(sample.X.shape) == 0:
         return Noise("none", np.ones(n), np.ones(m), 0.0, 1.0, "", 0.0, 1.0, 0.0, 0, (0, 0))
     finding = find(sample.X, blocks.least_positive(sample.part), None if k is None else int(k))
@@ -108,12 +115,16 @@ def find(X: Array, least: Array, k: int | None) -> Finding:
     exact = _exact(X)
     if exact is not None:
         return exact
-    if min(X.shape) < SMALLEST:
-        return Finding("unclear", whiten(X, 0 if k is None else k, rows=False, columns=False))
-    if k is not None:
-        k = min(k, int(CAP * min(X.shape)))
+    q = min(X.shape)
+    if q < SMALLEST or (k or 0) > CAP * q:  # too little beside the signal
+        return Finding("unclear", whiten(X, min(k or 0, q - 1), rows=False, columns=False))
     unit = counts.unit_of(X, least)
-    return (None if unit is None else _as_counts(X, unit, k)) or _independent(X, k)
+    counted = None if unit is None else _as_counts(X, unit, k)
+    if counted is not None and counted.kind != "unclear":
+        return counted
+    found = _independent(X, k)
+    # counts that no kind fits are mostly sparse: scales by their counts are better than by what robust deviations say
+    return counted if counted is not None and found.kind == "unclear" else found
 
 
 def _exact(X: Array) -> Finding | None:
@@ -129,10 +140,17 @@ def _exact(X: Array) -> Finding | None:
 
 
 def _agrees(state: Whitened) -> bool:
-    return state.spectrum.chance(state.k) >= DOUBT
+    return state.k < int(CAP * min(state.Y.shape)) and state.spectrum.chance(state.k) >= DOUBT
+
+
+def _nearly(state: Whitened) -> bool:
+    """Whether the spectrum is close enough to its law for most purposes, though not by chance."""
+    beside = min(state.Y.shape) - state.k
+    return bool(state.k <= FEW * min(state.Y.shape) and state.spectrum.misfit(state.k) <= NEARLY * beside)
 
 
 def _as_counts(X: Array, unit: counts.Unit, k: int | None) -> Finding | None:
+    """Counting noise; unclear if there is more of it than ``phi`` explains, None if there is less of it."""
     state = counts.biwhiten(X, unit, 0.0, k)
     size = counts.left(state)
     low, high = FEW_EXTRA
@@ -140,28 +158,48 @@ def _as_counts(X: Array, unit: counts.Unit, k: int | None) -> Finding | None:
         return None
     phi = 0.0
     if size > high:
-        phi, state = counts.with_dispersion(X, unit, k)
-    if not _agrees(state):
-        return None
-    return Finding("over-dispersed" if phi else "poisson", state, phi=phi, unit=unit)
+        phi, state = counts.with_dispersion(X, unit, k, state)
+    means = counts.from_means(X, unit, phi, k, state)
+    # single counts follow a dispersion that differs between features, means the noise of small tables
+    best = max((state, means), key=lambda s: s.spectrum.chance(s.k))
+    fits = (k is None or best.spectrum.colour(best.k) < COLOURED) and (_agrees(best) or _nearly(best))
+    kind = "over-dispersed" if phi else "poisson"
+    return Finding(kind if fits else "unclear", best if fits else state, phi=phi, unit=unit)
 
 
 def _independent(X: Array, k: int | None) -> Finding:
     state = whiten(X, k)
-    n, m = X.shape
     tails = tail_share(state.residual)
+    if tails * X.size > FAR_ONES and tails > HEAVY:
+        if np.mean(X == 0.0) > SPARSE:
+            return Finding("unclear", state, tails=tails)
+        return Finding("heavy-tailed", robust_scales(state), tails=tails)
     colour = state.spectrum.colour(state.k)
-    if tails * n * m > 5 and tails > HEAVY:
-        return Finding("heavy-tailed" if np.mean(X == 0.0) < 0.3 else "unclear", state, tails=tails)
-    if (k is None or colour < COLOURED) and _agrees(state):
+    if _agrees(state) and (colour < COLOURED if k is not None else not _without_end(state)):
+        n, m = X.shape
         rows = _differ(state.row_scale, m - state.k)
         columns = _differ(state.column_scale, n - state.k)
-        if not (rows and columns):
-            state = whiten(X, k, rows=rows, columns=columns)
-        kind = "rows and columns" if rows and columns else "rows" if rows else "columns" if columns else "white"
-        return Finding(kind, state, tails=tails)
+        simple = state if rows and columns else whiten(X, k, rows=rows, columns=columns)
+        if _agrees(simple):
+            kind = "rows and columns" if rows and columns else "rows" if rows else "columns" if columns else "white"
+            return Finding(kind, simple, tails=tails)
+    return _dependent(X, k, state, tails)
+
+
+def _without_end(state: Whitened) -> bool:
+    """Whether what stands above noise is much, and runs into it without a gap: coloured noise does."""
+    s, k = state.spectrum.values, state.k
+    return bool(k > FEW * len(s) and s[k - 1] < GAP * s[k])
+
+
+def _dependent(X: Array, k: int | None, state: Whitened, tails: float) -> Finding:
+    """Noise that no scales make white: coloured, if correlations or the first direction outside say so."""
+    if k is None:  # what stands above white noise may be coloured noise: the signal ends with the last gap
+        s = state.spectrum.values
+        gaps = np.flatnonzero(s[: state.k] > GAP * s[1 : state.k + 1])
+        state = whiten(X, int(gaps[-1]) + 1 if len(gaps) else 0)
     direction = dependence(state.residual)
-    if direction or colour >= COLOURED:
+    if direction and state.spectrum.colour(state.k) >= COLOURED_AT_ALL:
         return Finding("coloured", state, direction=direction, tails=tails)
     return Finding("unclear", state, tails=tails)
 
@@ -175,7 +213,7 @@ def _differ(scales: Array, freedom: int) -> bool:
 def tail_share(R: Array) -> float:
     """Share of the entries beyond six robust standard deviations."""
     size = np.abs(R)
-    return float(np.mean(size > 6.0 * 1.4826 * np.median(size)))
+    return float(np.mean(size > 6.0 * NORMAL_MEDIAN * np.median(size)))
 
 
 def dependence(R: Array) -> str:
@@ -183,6 +221,8 @@ def dependence(R: Array) -> str:
     features, samples = _excess(R), _excess(R.T)
     if max(features, samples) < 1.0:
         return ""
+    if max(features, samples) < CLEARLY * min(features, samples):
+        return "both"
     return "features" if features > samples else "samples"
 
 
