@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import svdvals
+from scipy.linalg import eigvalsh, svdvals
 
 from partwise.exceptions import InputError
 from partwise.io.opening import open_source
 from partwise.noise import counts, extending
 from partwise.noise.model import Noise
-from partwise.noise.sampling import draw
+from partwise.noise.sampling import distinct, draw
 from partwise.noise.scales import NORMAL_MEDIAN, Whitened, robust_scales, whiten
-from partwise.noise.spectrum import CAP, spectrum_of
+from partwise.noise.spectrum import CAP, GRAM_EPS, Spectrum, edge
 from partwise.sources import blocks, inspect
 
 Array = npt.NDArray[Any]
@@ -24,18 +24,21 @@ Array = npt.NDArray[Any]
 EXACT = 1e-6  # relative norm outside the signal below which there is no noise
 SMALLEST = 10  # rows and columns below which a spectrum says nothing
 DOUBT = 1e-3  # chance below which a spectrum does not agree with a kind
-NEARLY = 0.03  # of the singular values of counts may be off: real features have dispersions of their own
-FEW = 0.2  # of the shorter side: where more directions stand above noise, some of them may be noise
+DOUBT_COUNTS = 1e-4  # the same of counts: few of them have long tails, and spectra that are less rigid
+NEARLY = 0.05  # of the singular values of counts may be off: real features have dispersions of their own
+FEW = 0.15  # of the shorter side: where more directions stand above noise, some of them may be noise
 DIFFER = 0.15  # standard deviation of the logarithm of scales below which they are one: hardly worth a weight
 SURE = 4.0  # standard errors by which scales must differ more than their estimates do
 COLOURED = 1.5  # colour above this: what lies outside the given dimensions is not independent
+CERTAIN = 1e-9  # chance below which a spectrum is not that of independent entries, whatever their correlations
 COLOURED_AT_ALL = 1.1  # below this there is no direction outside that independent noise would not have
 GAP = 1.25  # a singular value so many times the next is the last of the signal, where noise is coloured
 CLEARLY = 4.0  # times as far from independence is one side, if only that one depends
 HEAVY = 1e-3  # share of entries beyond six robust deviations
 FAR_ONES = 5  # and how many there must be
 SPARSE = 0.3  # share of zeros above which robust deviations are those of the zeros
-FEW_EXTRA = (0.9, 1.06)  # variance left by biwhitening within which counts are Poisson's: weak parts leave up to 4%
+FEW_EXTRA = (0.9, 1.06)  # variance left by biwhitening within which counts are Poisson's,
+HIDDEN = 2.0  # and that of so many parts that hide just below the edge of noise
 
 
 @dataclass(frozen=True)
@@ -73,22 +76,24 @@ def measure_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> Noi
     n, m = source.shape
     if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or not 0 <= k < max(1, min(n, m))):
         raise InputError(f"{{parameter}} must be a whole number from 0 to {min(n, m) - 1}, got {k!r}", parameter="k")
-    sample = draw(source, np.random.default_rng(random_state), k)
-    if min(sample.X.shape) == 0:
-        return Noise("none", np.ones(n), np.ones(m), 0.0, 1.0, "", 0.0, 1.0, 0.0, 0, (0, 0))
-    finding = find(sample.X, blocks.least_positive(sample.part), None if k is None else int(k))
+    rng = np.random.default_rng(random_state)
+    sample = draw(source, rng, k)
+    finding = exact(sample.X)
+    if finding is None:
+        sample = distinct(sample, rng)
+        finding = find(sample.X, blocks.least_positive(sample.part), None if k is None else int(k))
     row_scale, column_scale = extending.all_scales(source, sample, finding)
     spectrum, r = finding.state.spectrum, finding.state.k
-    exact = finding.kind == "none"
+    none = finding.kind == "none"
     return Noise(
         kind=finding.kind,
         row_scale=row_scale,
         column_scale=column_scale,
         phi=finding.phi,
-        colour=1.0 if exact else spectrum.colour(r),
+        colour=1.0 if none else spectrum.colour(r),
         direction=finding.direction,
-        misfit=0.0 if exact else spectrum.misfit(r),
-        chance=1.0 if exact else spectrum.chance(r),
+        misfit=0.0 if none else spectrum.misfit(r),
+        chance=1.0 if none else spectrum.chance(r),
         tails=finding.tails,
         k=r,
         looked_at=(len(sample.rows), len(sample.columns)),
@@ -101,7 +106,7 @@ def find(X: Array, least: Array, k: int | None) -> Finding:
     Parameters
     ----------
     X : ndarray of shape (n, m)
-        Without empty rows or columns.
+        Without constant rows or columns; not of a few parts exactly (see `exact`).
     least : ndarray of shape (n,)
         The least positive entry of every row, columns that are not looked at included.
     k : int or None
@@ -112,9 +117,6 @@ def find(X: Array, least: Array, k: int | None) -> Finding:
     Finding
         Kind and scales.
     """
-    exact = _exact(X)
-    if exact is not None:
-        return exact
     q = min(X.shape)
     if q < SMALLEST or (k or 0) > CAP * q:  # too little beside the signal
         return Finding("unclear", whiten(X, min(k or 0, q - 1), rows=False, columns=False))
@@ -127,20 +129,24 @@ def find(X: Array, least: Array, k: int | None) -> Finding:
     return counted if counted is not None and found.kind == "unclear" else found
 
 
-def _exact(X: Array) -> Finding | None:
-    """A table that a few parts explain to the last digits."""
-    s = svdvals(X, check_finite=False)
-    beyond = np.sqrt(np.cumsum((s**2)[::-1])[::-1]) / np.linalg.norm(s)
-    rank = int((beyond > EXACT).sum())
-    if rank > max(1, CAP * len(s)) or rank >= len(s):
-        return None
+def exact(X: Array) -> Finding | None:
+    """A table that a few parts explain to the last digits, or one of nothing; None if there is more."""
     n, m = X.shape
-    state = Whitened(np.ones(n), np.ones(m), X, spectrum_of(X), rank)
-    return Finding("none", state)
+    small = X if n <= m else X.T
+    squares = eigvalsh(small @ small.T, check_finite=False) if X.size else np.zeros(1)
+    if np.mean(squares > GRAM_EPS * squares[-1]) > CAP:
+        return None
+    s = svdvals(X, check_finite=False) if X.size else np.zeros(0)
+    size = max(float(np.linalg.norm(s)), np.finfo(np.float64).tiny)
+    rank = int((np.sqrt(np.cumsum((s**2)[::-1])[::-1]) / size > EXACT).sum())
+    if rank > max(1.0, CAP * len(s)) or (len(s) and rank >= len(s)):
+        return None
+    nothing = Spectrum(s, np.zeros((n, len(s))), np.zeros((len(s), m)))
+    return Finding("none", Whitened(np.ones(n), np.ones(m), X, nothing, rank))
 
 
-def _agrees(state: Whitened) -> bool:
-    return state.k < int(CAP * min(state.Y.shape)) and state.spectrum.chance(state.k) >= DOUBT
+def _agrees(state: Whitened, doubt: float = DOUBT) -> bool:
+    return state.k < int(CAP * min(state.Y.shape)) and state.spectrum.chance(state.k) >= doubt
 
 
 def _nearly(state: Whitened) -> bool:
@@ -157,12 +163,12 @@ def _as_counts(X: Array, unit: counts.Unit, k: int | None) -> Finding | None:
     if size < low:
         return None
     phi = 0.0
-    if size > high:
+    if size > high + HIDDEN * edge(*X.shape) / X.size:
         phi, state = counts.with_dispersion(X, unit, k, state)
     means = counts.from_means(X, unit, phi, k, state)
     # single counts follow a dispersion that differs between features, means the noise of small tables
     best = max((state, means), key=lambda s: s.spectrum.chance(s.k))
-    fits = (k is None or best.spectrum.colour(best.k) < COLOURED) and (_agrees(best) or _nearly(best))
+    fits = (k is None or best.spectrum.colour(best.k) < COLOURED) and (_agrees(best, DOUBT_COUNTS) or _nearly(best))
     kind = "over-dispersed" if phi else "poisson"
     return Finding(kind if fits else "unclear", best if fits else state, phi=phi, unit=unit)
 
@@ -195,11 +201,13 @@ def _without_end(state: Whitened) -> bool:
 def _dependent(X: Array, k: int | None, state: Whitened, tails: float) -> Finding:
     """Noise that no scales make white: coloured, if correlations or the first direction outside say so."""
     if k is None:  # what stands above white noise may be coloured noise: the signal ends with the last gap
-        s = state.spectrum.values
-        gaps = np.flatnonzero(s[: state.k] > GAP * s[1 : state.k + 1])
+        s = state.spectrum.values[: int(FEW * len(state.spectrum.values)) + 2]
+        gaps = np.flatnonzero(s[:-1] > GAP * s[1:])
         state = whiten(X, int(gaps[-1]) + 1 if len(gaps) else 0)
     direction = dependence(state.residual)
-    if direction and state.spectrum.colour(state.k) >= COLOURED_AT_ALL:
+    # scales make independent noise white, so what is certainly not white depends, unless most of it is zeros
+    certain = state.spectrum.chance(state.k) < CERTAIN and np.mean(X == 0.0) < SPARSE
+    if (direction or certain) and state.spectrum.colour(state.k) >= COLOURED_AT_ALL:
         return Finding("coloured", state, direction=direction, tails=tails)
     return Finding("unclear", state, tails=tails)
 
