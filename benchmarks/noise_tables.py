@@ -1,12 +1,13 @@
 """Tables whose noise is known: mixtures of several families, noise of every kind, in two halves.
 
 What `measure_noise` was tuned on is the half "seen"; "unseen" has other families of mixtures, of sizes, of colour and
-of tails. They were parted before anything was tuned, and stay apart.
+of tails, and shapes of any kind. The half that was unseen at first (spectra, boxes, expression, signed and their noise)
+showed defects that were mended (0.915 named rightly, 0.995 afterwards), so it belongs to the other half now; the one
+that is unseen here was written after that, and nothing was changed for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,6 @@ from scipy.signal import lfilter
 from scipy.stats import levy_stable
 
 Array = Any
-Draw = Callable[[np.random.Generator, int, int, int], Array]
 
 KINDS = (
     "none",
@@ -101,6 +101,35 @@ def signed(rng: np.random.Generator, n: int, m: int, k: int) -> Array:
     return rng.random((n, k)) @ rng.standard_normal((k, m))
 
 
+def clusters(rng: np.random.Generator, n: int, m: int, k: int) -> Array:
+    """One part a sample, of any amount."""
+    return np.eye(k)[rng.integers(k, size=n)] * rng.gamma(3.0, 1.0, (n, 1)) @ rng.gamma(1.0, 1.0, (k, m))
+
+
+def fading(rng: np.random.Generator, n: int, m: int, k: int) -> Array:
+    """Each part weaker than the one before by a third, the last ones hidden in the noise."""
+    return rng.gamma(1.0, 1.0, (n, k)) * (2.0 / 3.0) ** np.arange(k) @ rng.gamma(1.0, 1.0, (k, m))
+
+
+def peaks(rng: np.random.Generator, n: int, m: int, k: int) -> Array:
+    """Parts of three peaks each on a small background, as a spectrometer sees them."""
+    place, centre = np.arange(m), rng.uniform(0, m, (k, 3, 1))
+    H = (rng.random((k, 3, 1)) * np.exp(-0.5 * ((place - centre) / (0.02 * m + 1.0)) ** 2)).sum(axis=1)
+    return rng.gamma(1.0, 1.0, (n, k)) @ H + 0.02
+
+
+def trends(rng: np.random.Generator, n: int, m: int, k: int) -> Array:
+    """Weights that change slowly from sample to sample."""
+    walk = gaussian_filter1d(rng.standard_normal((n, k)), max(2.0, n / 20.0), axis=0)
+    W = np.exp(walk / np.maximum(walk.std(axis=0), 1e-12))
+    return W @ np.exp(0.7 * rng.standard_normal((k, m)))
+
+
+def raised(rng: np.random.Generator, n: int, m: int, k: int) -> Array:
+    """Mixtures on top of a large constant."""
+    return 5.0 + rng.random((n, k)) @ rng.random((k, m))
+
+
 # ------------------------------------------------------------------------------------ sizes, colours, tails of the noise
 
 
@@ -117,6 +146,16 @@ def two_sizes(rng: np.random.Generator, count: int) -> Array:
 def ramp(rng: np.random.Generator, count: int) -> Array:
     """Sizes that grow along the side."""
     return np.linspace(1.0, rng.uniform(3.0, 8.0), count)
+
+
+def gamma_sizes(rng: np.random.Generator, count: int) -> Array:
+    """Sizes with a tail to both sides."""
+    return rng.gamma(4.0, 0.25, count) + 0.05
+
+
+def graded(rng: np.random.Generator, count: int) -> Array:
+    """Five grades."""
+    return rng.choice([1.0, 1.5, 2.0, 3.0, 4.0], count)
 
 
 def remembering(rng: np.random.Generator, n: int, m: int) -> Array:
@@ -146,6 +185,21 @@ def tied(rng: np.random.Generator, n: int, m: int) -> Array:
     return Z
 
 
+def both_ways(rng: np.random.Generator, n: int, m: int) -> Array:
+    """Memory along rows and along columns."""
+    Z, (down, across) = rng.standard_normal((n + 50, m + 50)), rng.uniform(0.4, 0.8, 2)
+    Z = lfilter([1.0], [1.0, -across], lfilter([1.0], [1.0, -down], Z, axis=0), axis=1)
+    return Z[50:, 50:] * np.sqrt((1.0 - down**2) * (1.0 - across**2))
+
+
+def sharing(rng: np.random.Generator, n: int, m: int) -> Array:
+    """Features in groups of five, scattered over the table, that share much of their noise."""
+    share = rng.uniform(0.4, 0.8)
+    group = rng.permutation(m) // 5
+    common = rng.standard_normal((n, m // 5 + 1))[:, group]
+    return np.sqrt(share) * common + np.sqrt(1.0 - share) * rng.standard_normal((n, m))
+
+
 def student(rng: np.random.Generator, n: int, m: int) -> Array:
     """Student's t."""
     return rng.standard_t(rng.uniform(1.8, 3.0), (n, m))
@@ -166,6 +220,17 @@ def spikes(rng: np.random.Generator, n: int, m: int) -> Array:
     return rng.standard_normal((n, m)) + (rng.random((n, m)) < 0.005) * rng.exponential(30.0, (n, m))
 
 
+def bursts(rng: np.random.Generator, n: int, m: int) -> Array:
+    """Three entries in a thousand far off, to either side."""
+    far = rng.uniform(20.0, 60.0, (n, m)) * rng.choice([-1.0, 1.0], (n, m))
+    return np.where(rng.random((n, m)) < 0.003, far, rng.standard_normal((n, m)))
+
+
+def restless(rng: np.random.Generator, n: int, m: int) -> Array:
+    """Each entry with a size of its own, over two decades."""
+    return rng.standard_normal((n, m)) * np.exp(1.3 * rng.standard_normal((n, m)))
+
+
 def normal(rng: np.random.Generator, n: int, m: int) -> Array:
     """The normal law."""
     return rng.standard_normal((n, m))
@@ -174,6 +239,16 @@ def normal(rng: np.random.Generator, n: int, m: int) -> Array:
 def flat(rng: np.random.Generator, n: int, m: int) -> Array:
     """The uniform law."""
     return np.sqrt(3.0) * rng.uniform(-1.0, 1.0, (n, m))
+
+
+def triangular(rng: np.random.Generator, n: int, m: int) -> Array:
+    """The sum of two uniform numbers."""
+    return np.sqrt(6.0) * rng.triangular(-1.0, 0.0, 1.0, (n, m))
+
+
+def logistic(rng: np.random.Generator, n: int, m: int) -> Array:
+    """Tails a little longer than normal."""
+    return np.sqrt(3.0) / np.pi * rng.logistic(0.0, 1.0, (n, m))
 
 
 def gamma_factors(rng: np.random.Generator, shape: tuple[int, int], phi: float) -> Array:
@@ -187,22 +262,29 @@ def lognormal_factors(rng: np.random.Generator, shape: tuple[int, int], phi: flo
     return np.exp(s * rng.standard_normal(shape) - s * s / 2.0)
 
 
+def two_factors(rng: np.random.Generator, shape: tuple[int, int], phi: float) -> Array:
+    """Low or high, with nothing between; of a larger variance than that of two, gamma."""
+    if phi >= 1.0:
+        return gamma_factors(rng, shape, phi)
+    return 1.0 + np.sqrt(phi) * rng.choice([-1.0, 1.0], shape)
+
+
 HALVES: dict[str, dict[str, tuple[Any, ...]]] = {
     "seen": {
-        "mixtures": (uniform, sparse, topics),
-        "sizes": (lognormal_sizes,),
-        "independent": (normal,),
-        "colours": (remembering,),
-        "tails": (student, outliers),
-        "factors": (gamma_factors,),
+        "mixtures": (uniform, sparse, topics, spectra, boxes, expression, signed),
+        "sizes": (lognormal_sizes, two_sizes, ramp),
+        "independent": (normal, flat),
+        "colours": (remembering, smoothed, tied),
+        "tails": (student, outliers, stable, spikes),
+        "factors": (gamma_factors, lognormal_factors),
     },
     "unseen": {
-        "mixtures": (spectra, boxes, expression, signed),
-        "sizes": (two_sizes, ramp),
-        "independent": (normal, flat),
-        "colours": (smoothed, tied),
-        "tails": (stable, spikes),
-        "factors": (gamma_factors, lognormal_factors),
+        "mixtures": (clusters, fading, peaks, trends, raised),
+        "sizes": (gamma_sizes, graded),
+        "independent": (triangular, logistic),
+        "colours": (both_ways, sharing),
+        "tails": (bursts, restless),
+        "factors": (two_factors,),
     },
 }
 
@@ -224,7 +306,7 @@ def make(half: str, number: int) -> Table:
     """
     rng = np.random.default_rng([number, half == "unseen"])
     family, kind = HALVES[half], KINDS[number % len(KINDS)]
-    n, m = SHAPES[rng.integers(len(SHAPES))]
+    n, m = SHAPES[rng.integers(len(SHAPES))] if half == "seen" else _shape(rng)
     k = int(rng.integers(2, min(12, min(n, m) // 6) + 1))
     able = [f for f in family["mixtures"] if f is not signed or kind not in ("poisson", "over-dispersed")]
     mixture = able[rng.integers(len(able))]
@@ -235,6 +317,14 @@ def make(half: str, number: int) -> Table:
     if rng.random() < 0.3:
         X = X.astype(np.float32)
     return Table(sp.csr_array(X) if np.mean(X != 0) < 0.4 else X, kind, name)
+
+
+def _shape(rng: np.random.Generator) -> tuple[int, int]:
+    """Sides from 60 to 5000, not both of the longest."""
+    while True:
+        n, m = (int(round(60.0 * (5000.0 / 60.0) ** rng.random())) for _ in range(2))
+        if n * m <= 2_500_000:
+            return n, m
 
 
 def _noisy(rng: np.random.Generator, kind: str, S: Array, family: dict[str, tuple[Any, ...]]) -> tuple[Array, str]:
