@@ -7,8 +7,6 @@ import warnings
 from collections import Counter
 from typing import Any
 
-import numpy as np
-
 from .harness import Arrays, Contender, Outcome, Row
 from .noise_tables import KINDS, make
 from .report import Target, finish, show

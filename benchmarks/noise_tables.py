@@ -130,7 +130,7 @@ def raised(rng: np.random.Generator, n: int, m: int, k: int) -> Array:
     return 5.0 + rng.random((n, k)) @ rng.random((k, m))
 
 
-# ------------------------------------------------------------------------------------ sizes, colours, tails of the noise
+# ----------------------------------------------------------------------------------- sizes, colours, tails of the noise
 
 
 def lognormal_sizes(rng: np.random.Generator, count: int) -> Array:
@@ -322,7 +322,7 @@ def make(half: str, number: int) -> Table:
 def _shape(rng: np.random.Generator) -> tuple[int, int]:
     """Sides from 60 to 5000, not both of the longest."""
     while True:
-        n, m = (int(round(60.0 * (5000.0 / 60.0) ** rng.random())) for _ in range(2))
+        n, m = (round(60.0 * (5000.0 / 60.0) ** rng.random()) for _ in range(2))
         if n * m <= 2_500_000:
             return n, m
 

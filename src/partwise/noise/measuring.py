@@ -175,11 +175,11 @@ def _as_counts(X: Array, unit: counts.Unit, k: int | None) -> Finding | None:
 
 def _independent(X: Array, k: int | None) -> Finding:
     state = whiten(X, k)
+    if k is None and state.k >= int(CAP * min(X.shape)):  # all stand above what is left
+        return _dependent(X, k, state)
     tails = tail_share(state.residual)
-    if tails * X.size > FAR_ONES and tails > HEAVY:
-        if np.mean(X == 0.0) > SPARSE:
-            return Finding("unclear", state, tails=tails)
-        return Finding("heavy-tailed", robust_scales(state), tails=tails)
+    if tails > max(HEAVY, FAR_ONES / X.size):
+        return _far_off(X, state, tails)
     colour = state.spectrum.colour(state.k)
     if _agrees(state) and (colour < COLOURED if k is not None else not _without_end(state)):
         n, m = X.shape
@@ -189,7 +189,7 @@ def _independent(X: Array, k: int | None) -> Finding:
         if _agrees(simple):
             kind = "rows and columns" if rows and columns else "rows" if rows else "columns" if columns else "white"
             return Finding(kind, simple, tails=tails)
-    return _dependent(X, k, state, tails)
+    return _dependent(X, k, state)
 
 
 def _without_end(state: Whitened) -> bool:
@@ -198,12 +198,22 @@ def _without_end(state: Whitened) -> bool:
     return bool(k > FEW * len(s) and s[k - 1] < GAP * s[k])
 
 
-def _dependent(X: Array, k: int | None, state: Whitened, tails: float) -> Finding:
+def _far_off(X: Array, state: Whitened, tails: float) -> Finding:
+    """A few entries far off, unless deviations are those of zeros and all others seem far off."""
+    if np.mean(X == 0.0) > SPARSE:
+        return Finding("unclear", state, tails=tails)
+    return Finding("heavy-tailed", robust_scales(state), tails=tails)
+
+
+def _dependent(X: Array, k: int | None, state: Whitened) -> Finding:
     """Noise that no scales make white: coloured, if correlations or the first direction outside say so."""
     if k is None:  # what stands above white noise may be coloured noise: the signal ends with the last gap
         s = state.spectrum.values[: int(FEW * len(state.spectrum.values)) + 2]
         gaps = np.flatnonzero(s[:-1] > GAP * s[1:])
         state = whiten(X, int(gaps[-1]) + 1 if len(gaps) else 0)
+    tails = tail_share(state.residual)
+    if tails > max(HEAVY, FAR_ONES / X.size):
+        return _far_off(X, state, tails)
     direction = dependence(state.residual)
     # scales make independent noise white, so what is certainly not white depends, unless most of it is zeros
     certain = state.spectrum.chance(state.k) < CERTAIN and np.mean(X == 0.0) < SPARSE
