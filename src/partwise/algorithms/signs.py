@@ -25,7 +25,7 @@ from partwise.sources.protocol import Block
 Array = npt.NDArray[Any]
 
 BEYOND = 2.0  # times what noise puts below zero if all entries of a part are truly zero: hardly ever by chance
-SEEN = 1e-8  # of the squared size of a part: less is rounding
+SEEN = 1e-4  # of the squared size of a part, 1% of its length: less nobody sees, and other errors than noise make it
 UNFINISHED = 1e-2  # the same of data without noise: less is what an iteration has not yet got rid of
 
 
