@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from partwise.algorithms.signal import NOISY_ROW, PRIOR_ROWS, Signal, clear_rows, find_signal
+from partwise.algorithms.signal import NOISY_ROW, PRIOR_ROWS, Signal, clear_rows, find_signal, white_edge
 from partwise.sources import source_of
 
 N, M, K = 400, 30, 5
@@ -248,3 +248,22 @@ def test_single_precision() -> None:
     noisy = signal_of((W @ H + 0.01 * rng.standard_normal((N, M))).astype(np.float32))
     assert noisy.noise == pytest.approx(0.01, rel=0.05)
     assert not noisy.noiseless
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.7])
+def test_the_edge_of_noise_that_differs_from_row_to_row(spread: float) -> None:
+    rng = np.random.default_rng(0)
+    deviations = 0.3 * np.exp(spread * rng.standard_normal(1500))
+    N = deviations[:, None] * rng.standard_normal((1500, 300))
+    assert white_edge(deviations, 300) == pytest.approx(np.linalg.norm(N, 2), rel=0.1)  # one loud row decides
+
+
+def test_rows_of_different_noise_have_no_colour_and_common_modes_have() -> None:
+    rng = np.random.default_rng(1)
+    W, H = rng.dirichlet([0.3] * 4, size=1000), rng.gamma(1.0, size=(4, 120))
+    rows = 0.05 * np.exp(0.7 * rng.standard_normal((1000, 1))) * rng.standard_normal((1000, 120))
+    modes = 0.1 * rng.standard_normal((1000, 3)) @ rng.standard_normal((3, 120))
+    for noise, low, high in ((rows, 1.0, 1.1), (rows + modes, 3.0, 20.0)):
+        X = W @ H + noise
+        signal = find_signal(source_of(X), 4, squared_norm=float((X**2).sum()), rng=np.random.default_rng(0))
+        assert low <= signal.colour <= high

@@ -98,7 +98,7 @@ def gradient_stages(
                 return stop
         before = T
         alpha, P, T = _begun(thresholds, stage, alpha, rows, T, basis)
-        deviation = floor * np.linalg.norm(P, axis=0)
+        deviation = floor * signal.colour * np.linalg.norm(P, axis=0)
         fn = partial(_stage_block, P=np.ascontiguousarray(P, rows.dtype), alpha=np.asarray(alpha), deviation=deviation)
         G, B, active = rows.reduce(fn, signal.row_noise)
         G, B = G.astype(np.float64), B.T.astype(np.float64)

@@ -272,7 +272,7 @@ def facet_stages(
                 yield replace(kept.progress(signal), residual=0.0, certified=False)
             return Stop("settled", cause="cone", details={"records": k}), now
         alpha = SCHEDULE.next(now.alpha, seen.error)
-        deviation = floor * np.linalg.norm(P, axis=0)
+        deviation = floor * signal.colour * np.linalg.norm(P, axis=0)
         lowest = np.maximum(lowest, deviation * signal.relative_noise)
         trial = Decoder(P, np.maximum(alpha, lowest), deviation)
         C, before, objective, off = _fit_decoders(signal, trial)

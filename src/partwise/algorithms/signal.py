@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize_scalar
 
 from partwise.algorithms.loop import Progress, Stages, State
 from partwise.linalg.svd import truncated_svd
@@ -31,6 +32,7 @@ CLEAR_ROW = 4.0  # a row is clear if its squared length is this times that of it
 RANK_EPS = 32.0  # singular values below this many rounding units of the largest are zero
 EXACT_BELOW = 1e-6  # a residual of squared norms is computed from the residual itself below this
 NOISELESS_EPS = 1e3  # rounding units
+COLOURED = 1e-6  # a residual below this, relatively, is rounding or a model that is all but exact: it has no colour
 PRIOR_ROWS = 10.0  # how many entries' worth of the common noise goes into the noise of a row
 
 
@@ -52,6 +54,9 @@ class Signal:
         The same over all rows; 0 where nothing lies outside the span, NaN where there is no outside.
     outside : float
         Norm of the data outside the span, relative to the norm of the data.
+    colour : float
+        How much larger the noise inside the span is than outside, at least 1: the deviation along the strongest
+        direction outside over that of white noise. Parts that vary from sample to sample make it 3 to 10.
     size : ndarray of shape (rank,)
         The linear function whose value is the size of a row; zero if all count as equally large.
     mean_size : float
@@ -64,6 +69,7 @@ class Signal:
     row_noise: Array
     noise: float
     outside: float
+    colour: float
     size: Array
     mean_size: float
 
@@ -80,7 +86,12 @@ class Signal:
     @property
     def noiseless(self) -> bool:
         """Whether what lies outside the span is no more than rounding errors."""
-        return bool(self.outside <= NOISELESS_EPS * np.finfo(self.rows.dtype).eps)
+        return exact(self.outside, self.rows.dtype)
+
+
+def exact(outside: float, dtype: npt.DTypeLike) -> bool:
+    """Whether a norm outside the span, relative to that of the data, is no more than rounding errors."""
+    return bool(outside <= NOISELESS_EPS * np.finfo(dtype).eps)
 
 
 def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.random.Generator) -> Signal:
@@ -103,7 +114,7 @@ def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.rando
         The projected rows and what was found outside.
     """
     n, m = source.shape
-    _, basis = truncated_svd(source, k, rng=rng)
+    values, basis = truncated_svd(source, k, rng=rng, beyond=1)
     rows = source.project(basis.T)
     # the singular values from the projected rows themselves: those of the Gram matrix are lost below 1e-8
     lengths = np.sqrt(rows.reduce(_column_squares))
@@ -127,6 +138,8 @@ def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.rando
     row_noise /= freedom + PRIOR_ROWS
     np.sqrt(row_noise, out=row_noise)
     relative = float(np.sqrt(total / squared_norm)) if squared_norm > 0.0 else 0.0
+    coloured = len(values) > k and noise > 0.0 and relative > COLOURED and not exact(relative, source.dtype)
+    colour = max(1.0, float(values[k]) / white_edge(row_noise, m)) if coloured else 1.0
     size, mean = _size_function(rows, basis, row_noise)
     sizes = np.asarray(rows.map_rows(partial(_sizes, size=size), width=None, dtype=np.float64)) if mean else np.ones(n)
     sizes = np.require(sizes, requirements="W")
@@ -138,7 +151,7 @@ def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.rando
     sizes[~usable] = mean
     guard = NOISY_ROW * np.sqrt(len(basis)) / (length or 1.0) * row_noise
     inverse = np.divide(mean, np.maximum(sizes, guard, out=sizes), out=sizes)
-    return Signal(rows, basis, inverse, row_noise, noise, relative, size, mean)
+    return Signal(rows, basis, inverse, row_noise, noise, relative, colour, size, mean)
 
 
 def nothing(k: int, source: RowSource, state: State | None = None) -> Stages:
@@ -146,6 +159,40 @@ def nothing(k: int, source: RowSource, state: State | None = None) -> Stages:
     if state is None:
         yield Progress(np.zeros((k, source.shape[1]), source.dtype), 0.0, state={"rank": 0})
     return Stop("settled", cause="zero")
+
+
+def white_edge(row_noise: Array, m: int) -> float:
+    """The largest singular value of noise that is independent from entry to entry, rows having deviations of their own.
+
+    The edge of the spectrum (Marchenko & Pastur 1967, with these variances v): the least of
+    ``h (m + sum_i v_i / (h - v_i))`` over ``h > max v``, which for equal ones is ``v (sqrt n + sqrt m)^2``.
+
+    Parameters
+    ----------
+    row_noise : ndarray of shape (n,)
+        The deviations, some above 0.
+    m : int
+        Number of columns.
+
+    Returns
+    -------
+    float
+        The edge.
+
+    Examples
+    --------
+    >>> round(white_edge(np.full(400, 0.1), 100), 6)  # 0.1 (20 + 10)
+    3.0
+    """
+    v = (row_noise / row_noise.max()) ** 2
+    # h = 1 + e^t; equal ones have their least at e^t = sqrt(n / m), others between that and 1
+    last = 0.5 * np.log(max(len(v) / m, 1.0)) + 1.0
+    edge = minimize_scalar(lambda t: _edge_at(1.0 + np.exp(t), v, m), bounds=(-20.0, last), method="bounded")
+    return float(row_noise.max() * np.sqrt(edge.fun))
+
+
+def _edge_at(h: float, v: Array, m: int) -> float:
+    return float(h * (m + (v / (h - v)).sum()))
 
 
 def weight_noise(H: Array, noise: float) -> Array:

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from partwise.algorithms.and_ import BatchState, batch_stages, gradient_stages
 from partwise.algorithms.loop import Progress, State
 from partwise.algorithms.schedule import Adaptive
-from partwise.algorithms.signal import Signal, find_signal, nothing, weight_noise
+from partwise.algorithms.signal import Signal, find_signal, nothing
 from partwise.algorithms.thresholds import (
     DECAY,
     FIRST,
@@ -25,6 +25,7 @@ from partwise.algorithms.thresholds import (
 )
 from partwise.estimators.base import generator
 from partwise.estimators.monitoring import Monitored
+from partwise.estimators.spanned import Spanned
 from partwise.exceptions import InputError
 from partwise.metrics.conditions.start import RecoveryMeasures
 from partwise.outcomes import CHANGE
@@ -34,15 +35,16 @@ from partwise.starts import make_start, near_pure_start
 STEPS = 50  # T of the paper's experiments (under noise 100)
 
 
-class AND(Monitored):
+class AND(Spanned, Monitored):
     r"""Alternating non-negative gradient descent, as published: decode, threshold, gradient steps.
 
     Y. Li and Y. Liang's Algorithm 1 [1]_, and by default with the constants of their experiments. A stage with the
     components H decodes :math:`w = \varphi_\alpha(x H^+)` with the Moore-Penrose inverse, where
     :math:`\varphi_\alpha` sets weights below the threshold :math:`\alpha` to zero, and takes T gradient steps
     :math:`H \leftarrow H + \eta\, W^\top (X - W H)`; the threshold falls from stage to stage. From a start that is
-    near, the true parts are recovered under strong correlations of the weights. Nothing asks for components without
-    negative entries, and nothing makes them so. :class:`Facets` is our faster form, which also sees noise.
+    near, the true parts are recovered under strong correlations of the weights. Components may have negative entries
+    if the data has; if not, one that is negative beyond the noise at the end is told, and fitted anew without.
+    :class:`Facets` is our faster form, which also sees noise.
 
     Parameters
     ----------
@@ -101,11 +103,20 @@ class AND(Monitored):
         Standard deviation of the noise in an entry of the data; NaN if there are as many components as features (or
         if the first batch of a stream was too small to tell).
     weight_noise_ : ndarray of shape (n_components,)
-        What that makes in the decoded weights of each component.
+        What that makes in the decoded weights of each component, with the colour.
     threshold_floor_ : ndarray of shape (n_components,)
         ``floor`` times ``weight_noise_``.
     outside_ : float
         Norm of the data outside the span of its leading singular vectors, relative to the norm of the data.
+    colour_ : float
+        How much larger the noise along the span is than what lies outside tells of white noise (1): parts that vary
+        from sample to sample make it 3 to 10. Thresholds know it.
+    below_zero_ : ndarray of shape (n_components,)
+        Of data without negative entries: the share of the squared size of each component that came out below zero, if
+        that was more than noise makes so. The components were then fitted anew without negative entries, and a warning
+        tells; else zeros.
+    constrained_cost_ : float
+        By how much that raised the reconstruction error; 0 if there was nothing to do.
     reconstruction_error_ : float
         ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
@@ -247,7 +258,7 @@ class AND(Monitored):
                 H0 = near_pure_start(signal, k=k, rng=rng) @ signal.basis
             else:
                 H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
-            self._online = self._batch_state(H0, self.noise_)
+            self._online = self._batch_state(H0, self.noise_ * signal.colour)
             self.n_iter_ = 0
         if self._online.over:
             raise InputError("thresholds: the sequence has ended; no further stage is possible", parameter="thresholds")
@@ -315,12 +326,12 @@ class AND(Monitored):
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
     ) -> Iterator[Progress]:
         signal = find_signal(source, k, squared_norm=seen.squared_norm, rng=rng)
-        self.noise_, self.outside_ = signal.noise, signal.outside
+        self.noise_, self.outside_, self.colour_ = signal.noise, signal.outside, signal.colour
         if not signal.rank:
             return nothing(k, source, state)
         H0 = self._start(source, signal, k, seen, rng)  # the same again behind a state
         if self.batch_size is not None:
-            online = self._batch_state(H0, signal.noise)
+            online = self._batch_state(H0, signal.noise * signal.colour)
             return batch_stages(source, online, batch_size=int(self.batch_size), rng=rng, tol=self.tol, state=state)
         return gradient_stages(
             source,
@@ -346,8 +357,6 @@ class AND(Monitored):
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         result = super()._fit(X, truth, **how)
         self.__dict__.pop("_online", None)  # what a stream has learnt is lost only to a fit that succeeds
-        self.weight_noise_ = weight_noise(self.components_, self.noise_)
-        self.threshold_floor_ = self.floor * self.weight_noise_
         return result
 
 

@@ -12,21 +12,23 @@ from sklearn.utils._param_validation import Interval
 from partwise.algorithms.facets import Finish, facets, independent
 from partwise.algorithms.hals import suggested_sweeps
 from partwise.algorithms.loop import Progress, State
-from partwise.algorithms.signal import Signal, find_signal, weight_noise
+from partwise.algorithms.signal import Signal, find_signal
 from partwise.estimators.base import Iterative
+from partwise.estimators.spanned import Spanned
 from partwise.outcomes import CHANGE
 from partwise.sources import Inspection, RowSource
 from partwise.starts import make_start, near_pure_start
 
 
-class Facets(Iterative):
+class Facets(Spanned, Iterative):
     """The true parts from a cold start, under strong correlations and noise: the facets of the cone of the samples.
 
     Ours, after Li and Liang's :class:`AND` [1]_. Every part that is absent from some samples makes a facet of the cone
     in which all samples lie, and the facets are what decodes the weights. Stages of three steps: decode the weights
     with the inverse of the components, set those below a threshold to zero, fit each facet to the samples whose weight
     was set to zero. The threshold falls with the decoding error, which the negative weights tell, down to the noise.
-    Nothing asks for components without negative entries, and nothing makes them so.
+    Components may have negative entries if the data has; if not, a component that is negative beyond the noise is
+    wrong, is told, and is fitted anew without.
 
     Parameters
     ----------
@@ -37,7 +39,8 @@ class Facets(Iterative):
         neither noise nor the size of a sample decides.
     floor : float, default=2.0
         Thresholds do not fall below this many standard deviations of the noise in the decoded weights, which is
-        estimated from what lies outside the span of the components; 0 ignores the noise.
+        estimated from what lies outside the span of the components, and larger where that is coloured (`colour_`);
+        0 ignores the noise.
     nonnegative : bool, default=False
         Use that the components have no negative entries: finish with :class:`HALS` from what was found. Helps where
         components have many zeros and weights few.
@@ -57,11 +60,20 @@ class Facets(Iterative):
     noise_ : float
         Standard deviation of the noise in an entry of the data; NaN if there are as many components as features.
     weight_noise_ : ndarray of shape (n_components,)
-        What that makes in the decoded weights of each component.
+        What that makes in the decoded weights of each component, with the colour.
     threshold_floor_ : ndarray of shape (n_components,)
         ``floor`` times ``weight_noise_``: smaller weights cannot be told from none.
     outside_ : float
         Norm of the data outside the span of its leading singular vectors, relative to the norm of the data.
+    colour_ : float
+        How much larger the noise along the span is than what lies outside tells of white noise (1): parts that vary
+        from sample to sample make it 3 to 10. Thresholds know it.
+    below_zero_ : ndarray of shape (n_components,)
+        Of data without negative entries: the share of the squared size of each component that came out below zero, if
+        that was more than noise makes so. The components were then fitted anew without negative entries, and a warning
+        tells; else zeros.
+    constrained_cost_ : float
+        By how much that raised the reconstruction error; 0 if there was nothing to do.
     reconstruction_error_ : float
         ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
@@ -132,7 +144,7 @@ class Facets(Iterative):
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
     ) -> Iterator[Progress]:
         signal = find_signal(source, k, squared_norm=seen.squared_norm, rng=rng)
-        self.noise_, self.outside_ = signal.noise, signal.outside
+        self.noise_, self.outside_, self.colour_ = signal.noise, signal.outside, signal.colour
         finish = None
         if self.nonnegative:
             sweeps = suggested_sweeps(seen.nonzero / max(1, source.shape[0]), source.shape[1], k)
@@ -155,9 +167,3 @@ class Facets(Iterative):
             return near_pure_start(signal, k=k, rng=rng)
         H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
         return independent(H0 @ signal.basis.T, signal.rank)
-
-    def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
-        result = super()._fit(X, truth, **how)
-        self.weight_noise_ = weight_noise(self.components_, self.noise_)
-        self.threshold_floor_ = self.floor * self.weight_noise_
-        return result

@@ -31,7 +31,7 @@ from partwise.sources import RowSource, blocks
 RECORDS = {kind.__name__: kind for kind in (Halves, LPCertificate, MixtureCertificate, Preparation, Separability, Stop)}
 ATTRIBUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 SAME_SHAPE = ("detectors_",)  # attributes shaped as the components
-ONE_EACH = ("mass_", "moved_")  # one number a component
+ONE_EACH = ("mass_", "moved_", "below_zero_")  # one number a component
 
 
 def save(model: Factorization, path: str | PathLike[str], *, data: Any = None) -> None:
@@ -208,13 +208,14 @@ def _check_fitted(model: Any) -> None:
 
 
 def _check_support(model: Any, H: np.ndarray) -> None:
-    """What a report reads of Archetypes."""
+    """What a report reads of how far a method trusts its parts."""
     for name in ONE_EACH:
         numbers = vars(model).get(name, np.zeros(len(H)))
         if not isinstance(numbers, np.ndarray) or numbers.shape != H.shape[:1] or numbers.dtype.kind != "f":
             raise ValueError(f"{name} is not one number a component")
-    if not isinstance(vars(model).get("rival_", 0.0), float):
-        raise ValueError("its rival_ is no number")
+    for name in ("rival_", "constrained_cost_", "colour_"):
+        if not isinstance(vars(model).get(name, 0.0), float):
+            raise ValueError(f"its {name} is no number")
 
 
 def _restore_learner(model: Any, state: Mapping[str, Any]) -> None:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from partwise.exceptions import DegenerateDataWarning, user_level
 from partwise.outcomes import AVERAGE_ERROR, CHANGE, FIXED_POINT, GAP, KKT, Stop
 
+# by which the report knows that it has been told
+CAME_OUT, NOT_WHITE = "came out negative", "what the components leave over is not white noise"
+COLOUR_TOLD = 3.0  # counts have about 1.6; of generated scenes whose parts vary, on which white methods fail, all above
 RESIDUALS = {
     KKT: "KKT residual",
     CHANGE: "change of the components",
@@ -119,6 +124,41 @@ def warn(stop: Stop, name: str, *, tol: float = 0.0) -> None:
         return
     told.stop = stop
     warnings.warn(told, stacklevel=user_level())
+
+
+def warn_of_colour(colour: float, name: str) -> None:
+    """Warn of noise that is far from white, by a method that lives by its size."""
+    if colour > COLOUR_TOLD:
+        text = (
+            f"{name}: {NOT_WHITE}: along its strongest direction it is {colour:.1f} times as large as that would be. "
+            "Parts vary from sample to sample, or one more is in the data; hold the components against those of "
+            "Archetypes, which is made for it"
+        )
+        warnings.warn(DegenerateDataWarning(text, kind="coloured"), stacklevel=user_level())
+
+
+def warn_of_signs(below: npt.NDArray[Any], cost: float, name: str) -> None:
+    """Warn of components of non-negative data that came out negative, and were fitted anew.
+
+    Parameters
+    ----------
+    below : ndarray of shape (n_components,)
+        Share of the squared size of each that was below zero; all zero if none was.
+    cost : float
+        What the constraint has added to the reconstruction error.
+    name : str
+        The estimator.
+    """
+    if not below.any():
+        return
+    worst = int(np.argmax(below))
+    text = (
+        f"{name}: component {worst} {CAME_OUT} ({below[worst]:.1%} of its squared size), and the data has no negative "
+        f"entries: noise, or parts that vary from sample to sample, misled it. All components were fitted anew without "
+        f"negative entries, which changes the reconstruction error by {cost:+.2g}; do not trust them without a look, "
+        "and try Archetypes"
+    )
+    warnings.warn(DegenerateDataWarning(text, kind="negative-part"), stacklevel=user_level())
 
 
 def _by_cause(words: dict[str, str], stop: Stop, default: str = "it ended") -> str:

@@ -22,6 +22,7 @@ def truncated_svd(
     oversample: int = 10,
     max_passes: int = 12,
     tol: float = 1e-6,
+    beyond: int = 0,
 ) -> tuple[Array, Array]:
     """Singular values (k,) and right singular vectors (k, m), by randomised subspace iteration on ``X' X``.
 
@@ -42,16 +43,19 @@ def truncated_svd(
         Largest number of passes.
     tol : float
         Relative change of the singular values at which to stop.
+    beyond : int
+        How many further singular values to return, as far as they are known when the first ones have settled: in a
+        bulk of equal ones a little too low.
 
     Returns
     -------
-    values : ndarray of shape (k,)
+    values : ndarray of shape (k + beyond,), or of the smaller side of the data if that is less
         Singular values, falling.
     vectors : ndarray of shape (k, n_features)
         Right singular vectors.
     """
     n, m = source.shape
-    width = min(k + oversample, n, m)
+    width = min(k + max(oversample, beyond), n, m)
     # for few features X'X itself is cheaper than a search for its leading part; another pass makes it accurate
     few = m <= 8 * width
     Q = np.eye(m) if few else np.linalg.qr(rng.standard_normal((m, width)))[0]
@@ -74,7 +78,8 @@ def truncated_svd(
     # are in U itself
     vectors = np.linalg.qr(Z @ U[:, order[:k]])[0].T
     strongest = vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)]
-    return values, vectors * np.where(strongest < 0.0, -1.0, 1.0)[:, None]
+    found = np.sqrt(np.maximum(eigenvalues[order[: k + beyond]], 0.0))
+    return found, vectors * np.where(strongest < 0.0, -1.0, 1.0)[:, None]
 
 
 def _gram_block(block: Block, Q: Array) -> Array:

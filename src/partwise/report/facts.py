@@ -65,6 +65,14 @@ class Support:
 
 
 @dataclass(frozen=True)
+class Signs:
+    """Parts of data without negative entries that had some, until they were fitted anew."""
+
+    below: Array  # share of each part's squared size that was below zero, ordered as the others are
+    cost: float  # what that has added to the relative error
+
+
+@dataclass(frozen=True)
 class Facts:
     """The numbers of a report; parts are ordered by their share, and all arrays with them.
 
@@ -106,6 +114,10 @@ class Facts:
         What two halves of the samples say of it, if they were asked.
     support : Support or None
         What the method says of how far to trust the parts, if it does.
+    signs : Signs or None
+        Which parts came out negative though the data is not, if any did.
+    colour : float
+        By how much the noise is from white (1), where the method has measured it.
     """
 
     method: str
@@ -128,6 +140,8 @@ class Facts:
     course: Course
     agreement: Agreement | None = None
     support: Support | None = None
+    signs: Signs | None = None
+    colour: float = 1.0
 
     @property
     def signed(self) -> bool:
@@ -183,6 +197,8 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         course=course(model),
         agreement=agreement(model, order),
         support=support(model, order),
+        signs=signs(model, order),
+        colour=float(getattr(model, "colour_", 1.0)),
     )
 
 
@@ -284,6 +300,12 @@ def support(model: Any, order: Array) -> Support | None:
     if not hasattr(model, "rival_"):
         return None
     return Support(np.asarray(model.mass_)[order], np.asarray(model.moved_)[order], float(model.rival_))
+
+
+def signs(model: Any, order: Array) -> Signs | None:
+    """What was negative and is not any more; None if nothing was."""
+    below = np.asarray(getattr(model, "below_zero_", 0.0))
+    return Signs(below[order], float(model.constrained_cost_)) if below.any() else None
 
 
 def _curves(history: Any, residual_name: str) -> tuple[Curve, ...]:

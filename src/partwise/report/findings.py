@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from partwise.estimators.telling import CAME_OUT, COLOUR_TOLD, NOT_WHITE
 from partwise.report.facts import REDUNDANT, Agreement, Facts
 from partwise.report.naming import Names
 from partwise.report.rows import POOR
 from partwise.report.wording import (
     between_halves,
+    came_out_negative,
+    coloured,
     count,
     ending,
     explained,
@@ -27,6 +30,7 @@ CLOSE = 0.02  # relative difference of two minima of Archetypes that other sampl
 IMPURE = 0.05  # of what parts moved, the median: with pure samples it was below 0.03 on generated scenes, without above
 # share of a part in the samples below which it is small; where parts are many, half of an equal share
 SMALL, OF_EQUAL = 0.02, 0.5
+SHOWN = 1e-4  # share of a part's squared size below zero, 1% of its length, below which it is not named
 
 Finding = tuple[str, str]  # what it is in two or three words, and a sentence
 
@@ -51,8 +55,9 @@ def findings(facts: Facts, names: Names, given: Sequence[str] = ()) -> list[Find
     unsettled = _not_converged(facts)
     found = [unsettled, _dead(facts), _redundant(facts), _little_explained(facts)]
     found += [_poor(facts, names), _zero_rows(facts, names), _disagreeing(facts)]
-    found += [_rivalled(facts), _impure(facts), _unsupported(facts)]
-    others = [("", text) for text in given if not (unsettled and " stopped at max_iter=" in text)]
+    found += [_rivalled(facts), _impure(facts), _unsupported(facts), _negative(facts), _coloured(facts)]
+    told = [CAME_OUT, NOT_WHITE] + [" stopped at max_iter="] * bool(unsettled)
+    others = [("", text) for text in given if not any(words in text for words in told)]
     return [finding for finding in found if finding] + others
 
 
@@ -151,6 +156,17 @@ def _unsupported(facts: Facts) -> Finding | None:
     if not len(small):
         return None
     return "Parts of few samples", few_samples([(part(int(i)), float(mass[i])) for i in small])
+
+
+def _negative(facts: Facts) -> Finding | None:
+    if facts.signs is None:
+        return None
+    worst = [(part(int(i)), float(facts.signs.below[i])) for i in np.argsort(-facts.signs.below, kind="stable")]
+    return "Parts were negative", came_out_negative([one for one in worst if one[1] > SHOWN], facts.signs.cost)
+
+
+def _coloured(facts: Facts) -> Finding | None:
+    return ("Noise is not white", coloured(facts.colour)) if facts.colour > COLOUR_TOLD else None
 
 
 def halves_text(found: Agreement) -> str:

@@ -185,6 +185,26 @@ def impure(moved: float) -> str:
     )
 
 
+def came_out_negative(parts: list[tuple[str, float]], cost: float) -> str:
+    """Which parts were negative before they were fitted anew, with the shares of their squared size, and the cost."""
+    named = [f"{name} ({percent(share)})" for name, share in parts] or ["A part"]
+    return (
+        f"{listed(named)} came out negative, though the data is not; in brackets, the share of the squared size. "
+        "Noise, or parts that vary from sample to sample, misled the method. All parts were fitted anew without "
+        f"negative entries, which {'raised' if cost > 0 else 'lowered'} the relative error by {number(abs(cost))}. "
+        "Do not trust them without a look; Archetypes is made for such data."
+    )
+
+
+def coloured(colour: float) -> str:
+    """That the noise is not white, for methods that live by its size."""
+    return (
+        "What the parts leave over is not white noise: along its strongest direction it is "
+        f"{colour:.1f} times as large as that would be. Parts vary from sample to sample, or one more is in the data. "
+        "The method allows for it, but parts can be far off; hold them against those of Archetypes."
+    )
+
+
 def few_samples(parts: list[tuple[str, float]]) -> str:
     """Which parts rest on few samples, with their shares."""
     named = [f"{name} ({percent(share)})" for name, share in parts]

@@ -1,0 +1,104 @@
+"""Parts of data without negative entries that came out negative: beyond the noise they are no parts.
+
+Methods that decode with an inverse (:mod:`~partwise.algorithms.facets`, :mod:`~partwise.algorithms.and_`) leave the
+signs of their components free.  Where a component of data without negative entries has more below zero than noise puts
+there, the negative entries are set to zero, the weights are computed anew, exactly, and the components are fitted to
+the data with them, none of their entries below zero.  Both steps are projections onto sets in which the truth lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.algorithms.anls import anls
+from partwise.linalg.nnls import Gram, decode_block
+from partwise.metrics.residuals import squared_residual
+from partwise.sources import RowSource
+from partwise.sources.protocol import Block
+
+Array = npt.NDArray[Any]
+
+BEYOND = 2.0  # times what noise puts below zero if all entries of a part are truly zero: hardly ever by chance
+SEEN = 1e-4  # of the squared size of a part, 1% of its length: less nobody sees, and other errors than noise make it
+UNFINISHED = 1e-2  # the same of data without noise: less is what an iteration has not yet got rid of
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """Components without negative entries, and what that cost.
+
+    Attributes
+    ----------
+    components : ndarray of shape (k, n_features)
+        Fitted anew.
+    below : ndarray of shape (k,)
+        Share of the squared size of each component that was below zero.
+    cost : float
+        By how much ``|X - W H| / |X|`` has grown, with exact weights before and after.
+    """
+
+    components: Array
+    below: Array
+    cost: float
+
+
+def constrain(source: RowSource, H: Array, *, noise: float, squared_norm: float) -> Constrained | None:
+    """Components of non-negative data without negative entries; None if they have none beyond the noise.
+
+    Parameters
+    ----------
+    source : RowSource
+        The data.
+    H : ndarray of shape (k, n_features)
+        The components.
+    noise : float
+        Standard deviation of the noise in an entry of the data, along the span of the components; 0 for exact data.
+    squared_norm : float
+        Of the data.
+
+    Returns
+    -------
+    Constrained or None
+        The components, and what it cost.
+    """
+    below, least = below_zero(H), SEEN if noise > 0.0 else UNFINISHED
+    if not (below > least).any():
+        return None
+    decode = partial(decode_block, gram=Gram.of(H, source.dtype))
+    # fitted to given weights, an entry of component j has the variance noise^2 (W'W)^-1_jj; half of them are negative
+    spread = np.diag(np.linalg.pinv(source.reduce(partial(_gram_block, decode=decode)), hermitian=True))
+    squares = (H.astype(np.float64) ** 2).sum(axis=1)
+    expected = 0.5 * H.shape[1] * np.nan_to_num(noise) ** 2 * spread
+    if not (below * squares > np.maximum(BEYOND * expected, least * squares)).any():
+        return None
+    before, _ = squared_residual(source, np.ascontiguousarray(H.T, source.dtype), decode=decode)
+    clipped = np.maximum(H, 0.0)
+    refit = next(islice(anls(source, clipped, squared_norm=squared_norm), 1, None)).components
+    new = np.asarray(refit, H.dtype)
+    again = partial(decode_block, gram=Gram.of(new, source.dtype))
+    after, _ = squared_residual(source, np.ascontiguousarray(new.T, source.dtype), decode=again)
+    return Constrained(new, below, float((np.sqrt(after) - np.sqrt(before)) / np.sqrt(squared_norm)))
+
+
+def below_zero(H: Array) -> Array:
+    """Share of the squared size of every row that lies below zero.
+
+    Examples
+    --------
+    >>> below_zero(np.array([[2.0, -1.0, 0.0], [0.0, 0.0, 0.0]]))
+    array([0.2, 0. ])
+    """
+    squares = (H.astype(np.float64) ** 2).sum(axis=1)
+    negative = (np.minimum(H, 0.0).astype(np.float64) ** 2).sum(axis=1)
+    return np.asarray(np.divide(negative, squares, out=np.zeros(len(H)), where=squares > 0.0))
+
+
+def _gram_block(block: Block, decode: Any) -> Array:
+    W = np.asarray(decode(block), np.float64)
+    return np.asarray(W.T @ W)

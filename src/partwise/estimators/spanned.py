@@ -1,0 +1,47 @@
+"""What the methods share that decode in the span of the data and leave the signs of their components free."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.algorithms.loop import State
+from partwise.algorithms.signal import exact, weight_noise
+from partwise.algorithms.signs import constrain
+from partwise.estimators import telling
+from partwise.estimators.base import Looped
+from partwise.sources import Inspection, RowSource
+
+
+class Spanned(Looped):
+    """Base of :class:`Facets` and :class:`AND`: noise in the weights, and parts of non-negative data without signs."""
+
+    noise_: float
+    outside_: float
+    colour_: float
+    floor: float
+
+    def _find(
+        self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any, state: State | None
+    ) -> npt.NDArray[Any]:
+        H = super()._find(source, k, seen, rng, truth, state)
+        self.below_zero_, self.constrained_cost_ = np.zeros(len(H)), 0.0
+        # of a run that was broken off nobody expects parts, and it has been said
+        if seen.n_negative or self.stop_.kind in ("interrupted", "callback", "diverged", "degenerate"):
+            return H
+        noise = 0.0 if exact(self.outside_, source.dtype) else self.noise_ * self.colour_
+        found = constrain(source, H, noise=noise, squared_norm=seen.squared_norm)
+        if found is None:
+            return H
+        self.below_zero_, self.constrained_cost_ = found.below, found.cost
+        return found.components
+
+    def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
+        fitted = super()._fit(X, truth, **how)
+        self.weight_noise_ = weight_noise(self.components_, self.noise_ * self.colour_)
+        self.threshold_floor_ = self.floor * self.weight_noise_
+        telling.warn_of_colour(self.colour_, type(self).__name__)
+        telling.warn_of_signs(self.below_zero_, self.constrained_cost_, type(self).__name__)
+        return fitted
