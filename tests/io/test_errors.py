@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 import partwise as pw
 from partwise.exceptions import InputError, ReaderError
-from partwise.io import guard
+from partwise.door import guard
 
 BANNER = "%%MatrixMarket matrix coordinate real general\n"
 

@@ -16,9 +16,9 @@ import partwise.estimators as home
 from partwise.algorithms.loop import History
 from partwise.algorithms.monitor import Halves
 from partwise.algorithms.separability import Separability
+from partwise.door.guard import fail
 from partwise.estimators.base import Ended, Factorization
 from partwise.exceptions import InputError, ReaderError
-from partwise.io.guard import fail
 from partwise.io.model import Document, Record, read_document, write_document
 from partwise.io.opening import open_source
 from partwise.io.preparation import Preparation

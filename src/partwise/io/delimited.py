@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.io.guard import fail, open_bytes, reading
+from partwise.door.guard import fail, open_bytes, reading
 from partwise.io.lines import Chunk, chunks
 from partwise.io.names import unique_names
 from partwise.io.numbers import parse

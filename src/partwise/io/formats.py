@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from partwise.door.guard import fail, of_file
 from partwise.exceptions import InputError
 from partwise.io.delimited import read_delimited
-from partwise.io.guard import fail, of_file
 from partwise.io.h5ad import is_hdf5, read_h5ad
 from partwise.io.images import image_files, is_idx, read_idx_images, read_image_folder
 from partwise.io.matlab import is_matlab, read_matlab

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numpy.lib import format as npy
 
-from partwise.io.guard import LARGEST_RATIO, check_memory, check_shape, fail, reading
+from partwise.door.guard import LARGEST_RATIO, check_memory, check_shape, fail, reading
 from partwise.io.table import LARGE, Table
 from partwise.sources.chunked import MemmapSource
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from partwise.door.guard import check_shape, fail, reading
 from partwise.exceptions import MissingDependencyError
-from partwise.io.guard import check_shape, fail, reading
 from partwise.io.names import unique_names
 from partwise.io.table import LARGE, Table
 from partwise.sources.chunked import _OnDisk
