@@ -12,6 +12,7 @@ import numpy as np
 from partwise.datasets.loaders.images import read_idx
 from partwise.door.guard import check_memory, content_bytes, fail, first_bytes, is_gzip, open_bytes, reading
 from partwise.door.pictures import frames
+from partwise.door.rows import RowFile
 from partwise.io.spool import Rows
 from partwise.io.table import LARGE, Table
 from partwise.sources.chunked import MemmapSource
@@ -51,7 +52,7 @@ def read_idx_images(path: Path, *, in_memory: int = LARGE) -> Table:
         start, need = 4 + 4 * axes, math.prod(shape)
         _check_length(path, start + need)
         if need > in_memory and not is_gzip(path):
-            X: Any = MemmapSource(np.memmap(path, np.uint8, "r", start, (shape[0], math.prod(shape[1:]))))
+            X: Any = MemmapSource(RowFile(path, (shape[0], math.prod(shape[1:])), np.uint8, start))
         else:
             check_memory(path, need)
             X = _idx_array(path).reshape(shape[0], math.prod(shape[1:]))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.door.matrices import check_form
 from partwise.exceptions import InputError, Place
 from partwise.kernels.coordinate import descend_each, descend_lanes
 from partwise.kernels.nnls import EPS, enlarge_supports, finish, finish_each, solve_supports, verdict
@@ -163,6 +164,7 @@ def nnls(H: npt.ArrayLike, X: Any, *, return_certificate: bool = False) -> Array
 
 def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.NDArray[np.float64]:
     """Components as a finite float64 matrix with the right number of columns."""
+    check_form(H, name)
     try:
         given = np.asarray(H.toarray() if hasattr(H, "toarray") else H)
         if given.dtype.kind not in "fiubO":
