@@ -49,9 +49,9 @@ def read(
     verbose : bool, default=False
         Print what was found (see `partwise.io.summarize`), which takes a pass over the numbers.
     **options
-        What the format takes: ``delimiter``, ``header``, ``row_names``, ``encoding`` for text, ``variable`` for
-        ``.mat`` and ``.npz``, ``vocabulary`` for docword, ``min_count`` for texts, ``duplicates`` ("error" or
-        "number") where there are names.
+        What the format takes: ``delimiter``, ``header``, ``row_names``, ``decimal``, ``encoding`` for text,
+        ``variable`` for ``.mat`` and ``.npz``, ``vocabulary`` for docword, ``min_count`` for texts, ``duplicates``
+        ("error" or "number") where there are names.
 
     Returns
     -------
