@@ -28,6 +28,7 @@ KINDS = {
     "damaged": "a file that is not what it begins as",
     "format": "a file of a kind that is not read, or not like that",
     "duplicate": "a name that occurs twice",
+    "changed": "a file that is not what it was when it was opened",
     "memory": "more than the machine can hold",
 }
 

@@ -17,8 +17,8 @@ import scipy.io
 import scipy.sparse as sp
 
 import partwise as pw
+from partwise.door import guard
 from partwise.exceptions import InputError, ReaderError
-from partwise.io import guard
 
 BANNER = "%%MatrixMarket matrix coordinate real general\n"
 

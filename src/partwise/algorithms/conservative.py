@@ -179,9 +179,15 @@ class Learner:
         return {"H": self.H, "Et": self.Et, "totals": self.totals}
 
     def restore(self, state: State) -> None:
-        """Continue from a saved state."""
-        for name in ("H", "Et", "totals"):
-            getattr(self, name)[...] = state[name]
+        """Continue from a saved state; a ValueError where it is not that of such a learner."""
+        for name, mine in self.state().items():
+            given = state.get(name)
+            if not isinstance(given, np.ndarray) or given.shape != mine.shape or given.dtype != mine.dtype:
+                raise ValueError(f"the state of its learner does not go with its components ({name})")
+            if not np.isfinite(given).all() or (name == "totals" and not _are_totals(given)):
+                raise ValueError(f"the state of its learner holds numbers that no learner has ({name})")
+        for name, mine in self.state().items():
+            mine[...] = state[name]
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_work"}
@@ -202,6 +208,11 @@ class Learner:
             indptr, indices = np.asarray(rows.indptr, np.int64), np.asarray(rows.indices, np.int64)
             data = rows.data.astype(kind, copy=False)
             learn(np.empty((0, 0), kind), indptr, indices, data, self.H, self.Et, *how)
+
+
+def _are_totals(totals: Array) -> bool:
+    counts = totals[[SEEN, LEARNT, COUNT]]
+    return bool((totals >= 0.0).all() and (counts == np.rint(counts)).all() and totals[LEARNT] <= totals[SEEN])
 
 
 def conservative(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -188,13 +189,27 @@ class Run:
     def learn(self, rows: Any) -> None:
         """Learn some samples, and report if a batch is complete."""
         for error in self.learner.feed(rows):
-            self._lines.write(f"{self.learner.seen} {error!r}\n".encode())  # one call: a line is there or not
+            self._write_line(f"{self.learner.seen} {error!r}\n".encode())
             if error < self.best:
                 self.best = error
                 write_model(self.model, self.learner.detectors, self.learner.features)
 
+    def _write_line(self, line: bytes) -> None:
+        """Add a line to the log, or leave that as it was: a disk may take a part of it only."""
+        before = os.fstat(self._lines.fileno()).st_size
+        with writing(str(self.log)):
+            try:
+                done = 0
+                while done < len(line):
+                    done += self._lines.write(line[done:]) or 0
+            except BaseException:
+                self._lines.truncate(before)
+                raise
+
     def save(self) -> None:
         """Write the checkpoint; what it says of the log is on disk before it."""
+        if not self.log.exists() or not os.path.samestat(self.log.stat(), os.fstat(self._lines.fileno())):
+            raise Failure(f"{self.log} was removed or replaced by another program; {self.state} is left as it is")
         os.fsync(self._lines.fileno())
         self._write_state(os.fstat(self._lines.fileno()).st_size)
 
@@ -214,8 +229,10 @@ class Run:
 
     def _go_on(self) -> None:
         kept = self._restore()
-        if self.log.stat().st_size < kept:
-            raise Failure(f"{self.log} is shorter than when {self.state} was written; it cannot go on")
+        with self.log.open("rb") as lines:
+            whole = kept == 0 or lines.read(kept)[-1:] == b"\n"
+        if self.log.stat().st_size < kept or not whole:
+            raise Failure(f"{self.log} is not what it was when {self.state} was written; it cannot go on")
         self._lines.truncate(kept)  # batches after the checkpoint come again
 
     def _restore(self) -> int:
@@ -225,7 +242,10 @@ class Run:
         try:
             state, note = read_state(self.state)
             before, known = state["H"].shape[1], {"printed_order": False, **note["settings"]}  # which is newer
-        except (ReaderError, KeyError) as error:
+            best, log_bytes = float(state["best"]), int(state["log_bytes"])
+            if not (best >= 0.0 and log_bytes >= 0):
+                raise ValueError(f"best is {best}, log_bytes {log_bytes}")
+        except (ReaderError, LookupError, ValueError, TypeError, AttributeError) as error:
             raise Failure(f"{self.state} is not a checkpoint of this program ({error})") from error
         for key, value in asdict(self.settings).items():
             if known.get(key) != value:
@@ -233,17 +253,25 @@ class Run:
         now = self.learner.H.shape[1]
         if before != now:
             raise Failure(f"--resume: samples had {before} numbers and now have {now}", 2)
-        self.learner.restore(state)
-        self.best = state["best"]
-        return int(state["log_bytes"])
+        try:
+            self.learner.restore(state)
+        except ValueError as error:
+            raise Failure(f"{self.state} is not a checkpoint of this program ({error})") from error
+        self.best = best
+        return log_bytes
 
     def _open_log(self) -> None:
         from partwise.runs import lock
 
+        for path in (self.log, self.model, self.state):
+            if path.is_symlink():
+                raise Failure(f"{path} is a link; give another NAME, or the place that it points to", 2)
         with writing(str(self.log)):
             self.log.touch()
             self._locked = lock(self.log)
             self._lines: BinaryIO = self.log.open("ab", buffering=0)
+            if self._locked is not None and not os.path.sameopenfile(self._locked, self._lines.fileno()):
+                raise BlockingIOError(errno.EWOULDBLOCK, "another program replaced it just now", str(self.log))
 
 
 class _Rows:

@@ -44,6 +44,10 @@ class Reading:
         bool | None,
         _option("--row-names/--no-row-names", help="Whether the first column of text has names."),
     ] = None
+    decimal: Annotated[
+        str | None,
+        _option("--decimal", help="What stands before decimals in text: . or ,"),
+    ] = None
     encoding: Annotated[str | None, _option("--encoding", help="Of text; UTF-8 by default.")] = None
     variable: Annotated[
         str | None,

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from partwise.algorithms.loop import Progress, State, run
 from partwise.algorithms.randomness import packed
+from partwise.door.matrices import check_form
 from partwise.estimators import telling
 from partwise.estimators.continuing import OF, check_state, ticket
 from partwise.exceptions import InputError, Place, user_level
@@ -274,12 +275,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 raise InputError(f"{{parameter}} is empty: shape {source.shape}", parameter="X", kind="empty")
             self._check_features(source.shape[1], source.feature_names, reset=reset)
             return source
-        if np.ma.is_masked(X):
-            raise InputError(
-                "{parameter} is a masked array with masked entries; missing values are not supported, fill them first",
-                parameter="X",
-                kind="not-finite",
-            )
+        check_form(X)  # before scikit-learn makes other numbers of it
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
         )

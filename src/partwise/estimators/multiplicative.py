@@ -135,6 +135,7 @@ class MU(Penalised):
 
     def _check_data(self, seen: Inspection, *, squares: bool = True) -> None:
         super()._check_data(seen, squares=squares)
+        self._check_range(seen)
         zeros = seen.shape[0] * seen.shape[1] - seen.nonzero
         if self._beta <= 0.0 and zeros:
             raise InputError(
@@ -143,6 +144,49 @@ class MU(Penalised):
                 parameter="X",
                 kind="zero",
             )
+
+    def _check_range(self, seen: Inspection) -> None:
+        """Refuse entries whose powers leave the range of their type, summed over a row or column."""
+        if self._beta == 2.0 or not seen.largest:  # squares are looked at anyway
+            return
+        limits = np.finfo(seen.dtype)
+        low, high = np.log(1e3 * float(limits.tiny)), np.log(1e-3 * float(limits.max) / max(seen.shape))
+        logs = [power * np.log(seen.largest) for power in Divergence(self._beta).powers()]
+        if not all(low < value < high for value in logs):
+            raise self._out_of_range(f"entries up to {seen.largest:.3g}", str(seen.dtype))
+
+    def _out_of_range(self, what: str, dtype: str) -> InputError:
+        return InputError(
+            f"{{parameter}} has {what}, whose powers for beta_loss={self.beta_loss!r} leave the range of {dtype}; "
+            "multiply {parameter} by a constant first",
+            parameter="X",
+            kind="out-of-range",
+        )
+
+    def _finite(self, iterations: Iterator[Progress], dtype: str) -> Iterator[Progress]:
+        """The iterations, as long as their objective is a number."""
+        for progress in iterations:
+            if not np.isfinite(progress.objective):
+                raise self._out_of_range("entries of very different sizes", dtype)
+            yield progress
+
+    def transform(self, X: Any) -> Any:
+        """Weights of ``X`` for the components found, each sample by itself.
+
+        For ``beta_loss="frobenius"`` they are exact. For any other they are those at which the multiplicative updates
+        come to rest, or are after 2000 of them: approximate where parts are nearly equal, and without a certificate.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, path, Dask collection or source
+            Samples as rows.
+
+        Returns
+        -------
+        ndarray or Dask array of shape (n_samples, n_components)
+            Non-negative weights.
+        """
+        return super().transform(X)
 
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
         self.__dict__.pop("weights_", None)  # of another start
@@ -158,6 +202,7 @@ class MU(Penalised):
             on_H=self._on("H", source.shape[0]),
             state=state,
         )
+        iterations = self._finite(iterations, str(source.dtype))
         return iterations if self.init_weights is None else self._keeping_weights(iterations)
 
     def _given_weights(self, n: int, k: int) -> Any:

@@ -16,9 +16,9 @@ import partwise.estimators as home
 from partwise.algorithms.loop import History
 from partwise.algorithms.monitor import Halves
 from partwise.algorithms.separability import Separability
+from partwise.door.guard import fail
 from partwise.estimators.base import Ended, Factorization
 from partwise.exceptions import InputError, ReaderError
-from partwise.io.guard import fail
 from partwise.io.model import Document, Record, read_document, write_document
 from partwise.io.opening import open_source
 from partwise.io.preparation import Preparation
@@ -220,11 +220,6 @@ def _check_support(model: Any, H: np.ndarray) -> None:
 
 def _restore_learner(model: Any, state: Mapping[str, Any]) -> None:
     learner = model._new_learner(*model.components_.shape, model.components_.dtype, np.random.default_rng(0))
-    for name, wanted in learner.state().items():
-        if state[name].shape != wanted.shape or state[name].dtype != wanted.dtype:
-            raise ValueError(f"the state of its learner does not go with its components ({name})")
-        if not np.isfinite(state[name]).all() or (name == "totals" and (state[name] < 0.0).any()):
-            raise ValueError(f"the state of its learner holds numbers that no learner has ({name})")
     learner.restore(dict(state))
     model._learner = learner
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -20,16 +20,14 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     write : callable
         Is given the file to write to.
     """
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
+    temporary = path.parent / f".{path.name}.{secrets.token_hex(8)}"
+    # not tempfile's, whose files are private: the system gives this one the mode that any new file has
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)  # mkstemp's files are private
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.io.guard import fail, open_bytes, reading
+from partwise.door.guard import fail, open_bytes, reading
 from partwise.io.lines import Chunk, chunks
 from partwise.io.names import unique_names
 from partwise.io.numbers import parse
@@ -25,6 +25,8 @@ Array = npt.NDArray[Any]
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "space"}
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "#n/a"}
 CORNERS = ("part", "sample")  # as write_table has them: names are below and beside them, be they numbers
+THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
+WELL = re.compile(r"\d+[eE]\d+")  # programs write exponents with a sign, or a point before them
 LOOKED_AT = 200  # lines from which the layout is found out
 SHOWN = 40  # characters of a cell in a message
 
@@ -50,6 +52,7 @@ def read_delimited(
     delimiter: str | None = None,
     header: bool | None = None,
     row_names: bool | None = None,
+    decimal: str | None = None,
     encoding: str = "utf-8",
     duplicates: str = "error",
     in_memory: int = LARGE,
@@ -64,6 +67,9 @@ def read_delimited(
         What stands between cells; by default found out.
     header, row_names : bool, optional
         Whether the first line and the first column are names; by default found out.
+    decimal : {".", ","}, optional
+        What stands before the decimals; by default found out. What could be read in two ways is refused, until it is
+        told.
     encoding : str, default="utf-8"
         Of the names.
     duplicates : {"error", "number"}, default="error"
@@ -76,10 +82,12 @@ def read_delimited(
     Table
         Empty cells and NA are NaN.
     """
+    if decimal not in (None, ".", ","):
+        raise fail(path, f"{{parameter}} must be '.' or ',', got {decimal!r}", kind="unknown", parameter="decimal")
     rows = Rows(in_memory)
     try:
         with reading(path, "table"), open_bytes(path) as file:
-            return _read(path, chunks(path, file, encoding), rows, (delimiter, header, row_names), duplicates)
+            return _read(path, chunks(path, file, encoding), rows, (delimiter, header, row_names, decimal), duplicates)
     except BaseException:
         rows.close()
         raise
@@ -129,7 +137,12 @@ def _after_comments(chunk: Chunk) -> Chunk:
 
 
 def find_layout(
-    path: Path, chunk: Chunk, delimiter: str | None, header: bool | None, row_names: bool | None
+    path: Path,
+    chunk: Chunk,
+    delimiter: str | None,
+    header: bool | None,
+    row_names: bool | None,
+    decimal: str | None = None,
 ) -> tuple[Layout, int | None]:
     """How this text is to be read, and the number of the line with the names of columns."""
     filled = [(chunk.first + i, line) for i, line in enumerate(chunk.lines[: 10 * LOOKED_AT]) if line.strip()]
@@ -137,11 +150,10 @@ def find_layout(
     if not lines:
         raise fail(path, "there is no number in it")
     if delimiter is None:
-        delimiter = max(_preferred(path), key=lambda one: _fitness(lines, one))
+        delimiter = _find_delimiter(path, lines)
     table = [split(line, delimiter) for line in lines]
     width = _usual_width(table[1:] or table)
-    # European tables: semicolons between numbers with a comma
-    comma = delimiter == ";" and any("," in cell and is_number(cell, comma=True) for row in table for cell in row)
+    comma = _decimal_comma(path, filled, table, delimiter) if decimal is None else decimal == ","
     below = table[1:] or table
     ours = len(table) > 1 and width > 1 and table[0][0] in CORNERS
     if row_names is None:
@@ -150,10 +162,63 @@ def find_layout(
         # cells that may be missing numbers do not make names
         named = any(not is_number(row[0], comma=comma, missing=True) for row in below)
         row_names = short or corner or ours or (named and width > 1)
+        if not row_names and width > 1:
+            _ask_for_names(path, [(number, cells[0]) for (number, _), cells in zip(filled, table, strict=False)], "row")
     if header is None:
         # a header has no numbers where the lines below have them
         header = len(table) > 1 and (len(table[0]) == width - 1 or _is_header(table[0][row_names:], comma) or ours)
+        if not header and len(table) > 1:
+            _ask_for_names(path, [(filled[0][0], cell) for cell in table[0][row_names:]], "header")
     return Layout(delimiter, header, row_names, width, comma), filled[0][0] if header else None
+
+
+def _find_delimiter(path: Path, lines: list[str]) -> str:
+    """The one that makes a table of these lines; where two do, and not the same, neither is taken."""
+    fitness = {one: _fitness(lines, one) for one in _preferred(path)}
+    best = max(fitness, key=lambda one: fitness[one])
+    # blanks are in names too, so they are no rival of a delimiter that does as well
+    rivals = [one for one, fits in fitness.items() if one not in (best, " ") and fits == fitness[best] == (1.0, 1.0)]
+    for rival in rivals if best != " " else []:
+        if [split(line, best) for line in lines] != [split(line, rival) for line in lines]:
+            both = " and by ".join(DELIMITERS[one] for one in (best, rival))
+            raise fail(
+                path,
+                f"its lines can be cut by {both}, into different tables; give {{parameter}}",
+                kind="format",
+                parameter="delimiter",
+            )
+    return best
+
+
+def _decimal_comma(path: Path, filled: list[tuple[int, str]], table: list[list[str]], delimiter: str) -> bool:
+    """European tables: semicolons between numbers with a comma; where that may stand for thousands, it is refused."""
+    if delimiter != ";":
+        return False
+    cells = [(number, cell) for (number, _), row in zip(filled, table, strict=False) for cell in row]
+    commas = [(number, cell) for number, cell in cells if "," in cell and is_number(cell, comma=True)]
+    if commas and all(THOUSANDS.fullmatch(cell) for _, cell in commas):
+        number, cell = commas[0]
+        raise fail(
+            path,
+            f"{cell!r} may have decimals or thousands; give {{parameter}}, '.' or ','",
+            number,
+            kind="format",
+            parameter="decimal",
+        )
+    return bool(commas)
+
+
+def _ask_for_names(path: Path, cells: list[tuple[int, str]], what: str) -> None:
+    """Refuse to guess what 1E1 is, a number or the name of a well, where names may be."""
+    for number, cell in cells:
+        if WELL.fullmatch(cell):
+            raise fail(
+                path,
+                f"{cell!r} may be a name or a number; give {{parameter}}",
+                number,
+                kind="format",
+                parameter="row_names" if what == "row" else "header",
+            )
 
 
 def split(line: str, delimiter: str) -> list[str]:
@@ -167,13 +232,14 @@ def split(line: str, delimiter: str) -> list[str]:
 
 
 def is_number(cell: str, *, comma: bool = False, missing: bool = False) -> bool:
-    """Whether a cell is a number, or a missing one."""
-    return number(cell, comma=comma) is not None or (missing and cell.lower() in MISSING)
+    """Whether a cell looks like a number, or a missing one; with decimal commas also if it has a point."""
+    found = number(cell, comma=comma) is not None or (comma and number(cell) is not None)
+    return found or (missing and cell.lower() in MISSING)
 
 
 def number(cell: str, *, comma: bool = False) -> float | None:
-    """The value, or None; what only Python takes for a number is none."""
-    if "_" in cell or not cell.isascii():
+    """The value, or None; what only Python takes for a number is none, nor a point where commas have its part."""
+    if "_" in cell or not cell.isascii() or (comma and "." in cell):
         return None
     try:
         return float(cell.replace(",", ".", 1) if comma else cell)
@@ -240,6 +306,8 @@ class _Block:
                 return None
             names, lines = [pair[0].strip() for pair in pairs], [pair[1] for pair in pairs]
         if self.layout.decimal_comma:
+            if any("." in line for line in lines):
+                return None
             lines = [line.replace(",", ".") for line in lines]
         block = parse(lines, delimiter, self.width)
         if block is not None:
@@ -266,7 +334,9 @@ class _Block:
         if cell.lower() in MISSING:
             return np.nan
         place = column + 1 + self.layout.row_names
-        raise fail(self.path, f"{cell[:SHOWN]!r} in column {place} is not a number", self.numbers[row])
+        point = self.layout.decimal_comma and number(cell) is not None
+        rest = ", as decimals have a comma in this file; write all numbers one way" if point else ""
+        raise fail(self.path, f"{cell[:SHOWN]!r} in column {place} is not a number{rest}", self.numbers[row])
 
 
 def _header(path: Path, chunk: Chunk, layout: Layout, names_line: int | None, duplicates: str) -> list[str] | None:

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from partwise.door.guard import fail, of_file
+from partwise.door.parquet import is_parquet
 from partwise.exceptions import InputError
 from partwise.io.delimited import read_delimited
-from partwise.io.guard import fail, of_file
 from partwise.io.h5ad import is_hdf5, read_h5ad
 from partwise.io.images import image_files, is_idx, read_idx_images, read_image_folder
 from partwise.io.matlab import is_matlab, read_matlab
 from partwise.io.matrix_market import is_matrix_market, read_docword, read_matrix_market
 from partwise.io.numpy_files import is_npy, is_zip, read_npy, read_npz
-from partwise.io.parquet import is_parquet, read_parquet
+from partwise.io.parquet import read_parquet
 from partwise.io.single_cell import MATRIX, find_file, read_10x
 from partwise.io.table import Table
 from partwise.io.texts import read_text_folder, text_files

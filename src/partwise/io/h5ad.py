@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from partwise.door.guard import fail, reading, size_text
 from partwise.exceptions import MissingDependencyError
-from partwise.io.guard import fail, reading, size_text
 from partwise.io.names import unique_names
 from partwise.io.table import Table
 from partwise.sources.blocks import is_sparse

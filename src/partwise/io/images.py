@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import math
 import struct
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from partwise.datasets.loaders.images import read_idx
-from partwise.exceptions import MissingDependencyError
-from partwise.io.guard import (
-    LARGEST_RATIO,
-    check_memory,
-    content_bytes,
-    fail,
-    first_bytes,
-    is_gzip,
-    open_bytes,
-    reading,
-)
+from partwise.door.guard import check_memory, content_bytes, fail, first_bytes, is_gzip, open_bytes, reading
+from partwise.door.pictures import frames
+from partwise.door.rows import RowFile
 from partwise.io.spool import Rows
 from partwise.io.table import LARGE, Table
 from partwise.sources.chunked import MemmapSource
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp")
-MOST_PIXELS = 1 << 26  # of one picture
 IDX_BYTES = b"\x00\x00\x08"
 
 
@@ -63,7 +52,7 @@ def read_idx_images(path: Path, *, in_memory: int = LARGE) -> Table:
         start, need = 4 + 4 * axes, math.prod(shape)
         _check_length(path, start + need)
         if need > in_memory and not is_gzip(path):
-            X: Any = MemmapSource(np.memmap(path, np.uint8, "r", start, (shape[0], math.prod(shape[1:]))))
+            X: Any = MemmapSource(RowFile(path, (shape[0], math.prod(shape[1:])), np.uint8, start))
         else:
             check_memory(path, need)
             X = _idx_array(path).reshape(shape[0], math.prod(shape[1:]))
@@ -94,7 +83,7 @@ def _check_length(path: Path, declared: int) -> None:
 
 
 def read_image_folder(path: Path, *, in_memory: int = LARGE) -> Table:
-    """Read the pictures of a folder and of the folders in it, as grey values; all have one size.
+    """Read the pictures of a folder and of the folders in it, all of one size and one type; colours as grey values.
 
     Parameters
     ----------
@@ -106,44 +95,42 @@ def read_image_folder(path: Path, *, in_memory: int = LARGE) -> Table:
     Returns
     -------
     Table
-        Of uint8, a picture a row, with their names and ``image_shape``.
+        A picture a row, or a frame of one that has several, with their names and ``image_shape``; the values are those
+        stored, of 8, 16 or 32 bits, colours grey values of 8.
     """
     files = image_files(path)
     if not files:
         raise fail(path, f"holds no picture ({', '.join(SUFFIXES)})")
     rows = Rows(in_memory)
-    shape: tuple[int, int] | None = None
+    names: list[str] = []
+    notes: set[str] = set()
+    first: np.ndarray | None = None
     try:
         for file in files:
-            grey = _grey(file)
-            shape = grey.shape if shape is None else shape
-            if grey.shape != shape:
-                sizes = [f"{height} x {width}" for height, width in (grey.shape, shape)]
-                raise fail(file, f"is {sizes[0]} pixels, and {files[0].name} is {sizes[1]}; all must have one size")
-            rows.add(grey.reshape(1, -1))
+            name = file.relative_to(path).as_posix()
+            for number, (values, note) in enumerate(frames(file)):
+                first = values if first is None else first
+                _check_alike(file, values, files[0].name, first)
+                rows.add(values.reshape(1, -1))
+                names.append(f"{name}, frame {number + 1}" if number else name)
+                notes |= {note} if note else set()
     except BaseException:
         rows.close()
         raise
-    names = [file.relative_to(path).as_posix() for file in files]
-    return Table(rows.finish(), None, names, shape, origin=str(path), format="images")
+    assert first is not None
+    told = (*sorted(notes), *(["frames of one file are samples"] if len(names) > len(files) else []))
+    shape = (first.shape[0], first.shape[1])
+    return Table(rows.finish(), None, names, shape, origin=str(path), format="images", notes=told)
+
+
+def _check_alike(file: Path, values: np.ndarray, other: str, first: np.ndarray) -> None:
+    if values.shape != first.shape:
+        sizes = [f"{height} x {width}" for height, width in (values.shape, first.shape)]
+        raise fail(file, f"is {sizes[0]} pixels, and {other} is {sizes[1]}; all must have one size")
+    if values.dtype != first.dtype:  # 255 of a byte is white, and of two bytes nearly black
+        raise fail(file, f"holds values of type {values.dtype}, and {other} of {first.dtype}; save all of one type")
 
 
 def image_files(folder: Path) -> list[Path]:
     """The pictures in a folder and below, by name."""
     return sorted(file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
-
-
-def _grey(path: Path) -> np.ndarray:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise MissingDependencyError("reading pictures needs Pillow: pip install 'partwise[images]'") from error
-    with reading(path, "picture"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what matters is an error below
-        # from memory: of a file Pillow reads as many bytes as a damaged one declares, and takes their room first
-        with Image.open(io.BytesIO(path.read_bytes())) as picture:
-            width, height = picture.size
-            # eight pixels in a byte at most, before compression
-            if width * height > min(MOST_PIXELS, 8 * LARGEST_RATIO * path.stat().st_size):
-                raise fail(path, f"declares {height} x {width} pixels, which it cannot hold")
-            return np.array(picture.convert("L"))

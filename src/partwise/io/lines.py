@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from partwise.io.guard import fail
+from partwise.door.guard import fail
 
 CHUNK_BYTES = 1 << 22
 LONGEST_LINE = 1 << 28

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from partwise.io.guard import LARGEST_RATIO, check_memory, check_shape, fail, reading
+from partwise.door.guard import LARGEST_RATIO, check_memory, check_shape, fail, reading
 from partwise.io.numpy_files import as_matrix, choose
 from partwise.io.table import LARGE, Table
 from partwise.sources.blocks import is_sparse

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.io.guard import check_memory, check_shape, content_bytes, fail, open_bytes, reading
+from partwise.door.guard import check_memory, check_shape, content_bytes, fail, open_bytes, reading
 from partwise.io.lines import Chunk, chunks
 from partwise.io.names import unique_names
 from partwise.io.numbers import parse

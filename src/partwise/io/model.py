@@ -20,9 +20,9 @@ import numpy.typing as npt
 from safetensors import safe_open
 from safetensors.numpy import save as to_safetensors
 
+from partwise.door.guard import fail, reading
 from partwise.exceptions import InputError
 from partwise.io.atomic import write_atomically
-from partwise.io.guard import fail, reading
 
 Array = npt.NDArray[Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from partwise.io.guard import fail
+from partwise.door.guard import fail
 
 DUPLICATES = ("error", "number")
 

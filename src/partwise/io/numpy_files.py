@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from numpy.lib import format as npy
 
-from partwise.io.guard import LARGEST_RATIO, check_memory, check_shape, fail, reading
+from partwise.door.guard import fail, open_file, reading
+from partwise.door.numpy_files import npy_header, open_npz
+from partwise.door.rows import RowFile
 from partwise.io.table import LARGE, Table
 from partwise.sources.chunked import MemmapSource
 
 Array = npt.NDArray[Any]
-
-SPARSE_KINDS = ("csr", "csc", "coo")
 
 
 def is_npy(first: bytes) -> bool:
@@ -46,17 +42,16 @@ def read_npy(path: Path, *, in_memory: int = LARGE) -> Table:
     Table
         With ``image_shape`` if there are three dimensions.
     """
-    with reading(path, ".npy file"):
-        with path.open("rb") as file:
-            shape, _, dtype = _npy_header(path, file)
-            start = file.tell()
-        need = math.prod(shape) * dtype.itemsize
-        there = path.stat().st_size - start
-        if need > there:
-            raise fail(path, f"declares {shape} of {dtype}, {need} bytes, and holds {there}: it is cut off")
-        X: Any = npy.open_memmap(path, mode="r")
-        X, image_shape = as_matrix(path, X)
-        X = MemmapSource(X) if need > in_memory else np.array(X)
+    header = npy_header(path)
+    rows = RowFile.of_npy(path)
+    if rows is not None and header.need > in_memory:
+        check_kind(path, header.dtype)
+        shape = header.shape[1:] if len(header.shape) == 3 else None
+        return Table(MemmapSource(rows), image_shape=shape, origin=str(path), format="npy")
+    with open_file(path) as file, reading(path, ".npy file"):
+        file.seek(header.start)
+        X: Any = np.fromfile(file, header.dtype, int(np.prod(header.shape, dtype=np.int64)))
+    X, image_shape = as_matrix(path, X.reshape(header.shape, order="F" if header.fortran else "C"))
     return Table(X, image_shape=image_shape, origin=str(path), format="npy")
 
 
@@ -75,26 +70,30 @@ def read_npz(path: Path, *, variable: str | None = None) -> Table:
     Table
         A CSR matrix or an array.
     """
-    with reading(path, ".npz file"), zipfile.ZipFile(path) as archive:
-        members = {name.removesuffix(".npy"): name for name in archive.namelist() if name.endswith(".npy")}
+    with open_npz(path) as archive:
         image_shape = None
-        if variable is None and {"format", "data", "shape"} <= set(members):
-            X: Any = _sparse(path, {name: _member(path, archive, file) for name, file in members.items()})
+        if variable is None and archive.is_sparse:
+            X: Any = archive.sparse()
         else:
-            chosen = _choose(path, archive, members, variable)
-            X, image_shape = as_matrix(path, _member(path, archive, members[chosen]))
+            shapes = {name: archive.header(name).shape for name in archive.members}
+            X, image_shape = as_matrix(path, archive.array(choose(path, shapes, variable)))
     return Table(X, image_shape=image_shape, origin=str(path), format="npz")
 
 
 def as_matrix(path: Path, X: Array) -> tuple[Array, tuple[int, int] | None]:
     """The array if it is a matrix of real numbers; three dimensions are images."""
-    if X.dtype.kind not in "fiub":
-        raise fail(path, f"holds {X.dtype}, not real numbers", kind="not-real")
+    check_kind(path, X.dtype)
     if X.ndim == 3:
         return X.reshape(len(X), -1), (X.shape[1], X.shape[2])
     if X.ndim != 2:
         raise fail(path, f"must have two dimensions (samples, features), and has shape {X.shape}", kind="shape")
     return X, None
+
+
+def check_kind(path: Path, dtype: np.dtype[Any]) -> None:
+    """Refuse anything but real numbers."""
+    if dtype.kind not in "fiub":
+        raise fail(path, f"holds {dtype}, not real numbers", kind="not-real")
 
 
 def choose(path: Path, shapes: dict[str, tuple[int, ...]], variable: str | None) -> str:
@@ -120,64 +119,3 @@ def choose(path: Path, shapes: dict[str, tuple[int, ...]], variable: str | None)
             parameter="variable",
         )
     return matrices[0]
-
-
-def _npy_header(path: Path, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = npy.read_magic(file)
-    read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
-    if read is None:  # version 3 is 2 with names of fields in UTF-8, and fields are no matrix
-        raise fail(path, f"version {version[0]}.{version[1]} of the format is not known")
-    shape, fortran, dtype = read(file)
-    if dtype.hasobject:
-        raise fail(path, "holds Python objects (a pickle), which could run any program: they are refused")
-    if any(n < 0 for n in shape):
-        raise fail(path, f"declares the shape {shape}")
-    return shape, fortran, dtype
-
-
-def _choose(path: Path, archive: zipfile.ZipFile, members: dict[str, str], variable: str | None) -> str:
-    shapes = {}
-    for name, member in members.items():
-        with archive.open(member) as file:
-            shapes[name] = _npy_header(path, file)[0]
-    return choose(path, shapes, variable)
-
-
-def _member(path: Path, archive: zipfile.ZipFile, name: str) -> Array:
-    """One array, after the sizes that file, archive and header declare have been held against each other."""
-    info = archive.getinfo(name)
-    if info.file_size > max(info.compress_size, 1) * LARGEST_RATIO or info.compress_size > path.stat().st_size:
-        raise fail(path, f"{name} declares {info.file_size} bytes, which its {info.compress_size} cannot hold")
-    check_memory(path, info.file_size)
-    with archive.open(info) as file:
-        shape, fortran, dtype = _npy_header(path, file)
-        need = math.prod(shape) * dtype.itemsize
-        if need > info.file_size:
-            raise fail(path, f"{name} declares {shape} of {dtype}, which its {info.file_size} bytes cannot hold")
-        data = file.read(need)
-    if len(data) != need:
-        raise fail(path, f"{name} is cut off")
-    return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
-
-
-def _sparse(path: Path, parts: dict[str, Array]) -> sp.csr_array:
-    kind = parts["format"].item()
-    kind = kind.decode("ascii") if isinstance(kind, bytes) else str(kind)
-    if kind not in SPARSE_KINDS:
-        raise fail(path, f"a sparse matrix of format {kind[:20]!r}; save it as one of {', '.join(SPARSE_KINDS)}")
-    shape = tuple(int(n) for n in parts["shape"].ravel())
-    data = parts["data"]
-    if len(shape) != 2 or data.ndim != 1 or data.dtype.kind not in "fiub":
-        raise fail(path, f"a sparse matrix of shape {shape} with data {data.dtype} of shape {data.shape}")
-    check_shape(path, shape, data.nbytes)
-    index = ("row", "col") if kind == "coo" else ("indices", "indptr")
-    if any(parts[name].dtype.kind not in "iu" or parts[name].ndim != 1 for name in index):
-        raise fail(path, "the indices of its sparse matrix are no vectors of integers")
-    if kind == "coo":
-        matrix: Any = sp.coo_array((data, (parts["row"], parts["col"])), shape=shape)  # checks its indices
-    else:
-        matrix = {"csr": sp.csr_array, "csc": sp.csc_array}[kind]((data, parts["indices"], parts["indptr"]), shape)
-        matrix.check_format(full_check=True)  # compiled loops trust indices
-    X = sp.csr_array(matrix)
-    X.sum_duplicates()
-    return X

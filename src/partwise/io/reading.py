@@ -7,10 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from partwise.door.guard import fail, first_bytes, is_gzip
 from partwise.exceptions import InputError
 from partwise.io.delimited import looks_like_table
 from partwise.io.formats import FORMATS, by_first_bytes, by_name, of_folder
-from partwise.io.guard import fail, first_bytes, is_gzip
 from partwise.io.h5ad import is_hdf5
 from partwise.io.images import SUFFIXES as PICTURES
 from partwise.io.names import DUPLICATES
@@ -49,9 +49,9 @@ def read(
     verbose : bool, default=False
         Print what was found (see `partwise.io.summarize`), which takes a pass over the numbers.
     **options
-        What the format takes: ``delimiter``, ``header``, ``row_names``, ``encoding`` for text, ``variable`` for
-        ``.mat`` and ``.npz``, ``vocabulary`` for docword, ``min_count`` for texts, ``duplicates`` ("error" or
-        "number") where there are names.
+        What the format takes: ``delimiter``, ``header``, ``row_names``, ``decimal``, ``encoding`` for text,
+        ``variable`` for ``.mat`` and ``.npz``, ``vocabulary`` for docword, ``min_count`` for texts, ``duplicates``
+        ("error" or "number") where there are names.
 
     Returns
     -------

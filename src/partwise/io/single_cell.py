@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from partwise.io.guard import fail, first_bytes, reading
+from partwise.door.guard import fail, first_bytes, reading
 from partwise.io.matrix_market import read_matrix_market, read_names
 from partwise.io.table import LARGE, Table
 

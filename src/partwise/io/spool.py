@@ -85,7 +85,10 @@ def turned(source: MemmapSource) -> MemmapSource:
     step = max(1, TILE_BYTES // max(1, n * X.dtype.itemsize))
     rows = Rows(0)
     for first in range(0, m, step):
-        rows.add(np.ascontiguousarray(X[:, first : first + step].T))
+        tile = np.empty((min(step, m - first), n), X.dtype)
+        for a, b in source.bounds:
+            tile[:, a:b] = X[a:b][:, first : first + step].T
+        rows.add(tile)
     result = rows.finish()
     assert isinstance(result, MemmapSource)
     return result

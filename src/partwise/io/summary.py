@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.io.guard import size_text
+from partwise.door.guard import size_text
 from partwise.io.table import Table
 from partwise.sources import Inspection, RowSource, inspect
 from partwise.sources import blocks as rows

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from partwise.datasets.text import read_texts
+from partwise.door.guard import check_memory, of_file
 from partwise.exceptions import InputError
-from partwise.io.guard import check_memory, of_file
 from partwise.io.table import Table
 
 

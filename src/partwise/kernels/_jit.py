@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -17,10 +18,41 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
+class _Cache:
+    """Numba's cache of one kernel; where it fails, damaged or without room, it is left out."""
+
+    told = False
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, *args: Any) -> Any:
+        """What was compiled before, or None."""
+        return self._left_out(self._cache.load_overload, args)
+
+    def save_overload(self, *args: Any) -> None:
+        """Keep what was compiled."""
+        self._left_out(self._cache.save_overload, args)
+
+    def _left_out(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        try:
+            return function(*args)
+        except Exception as error:  # an index is a pickle: of garbage it raises anything
+            if not _Cache.told:
+                _Cache.told = True
+                what = f"the cache of compiled kernels in {self._cache.cache_path} is left out"
+                warnings.warn(f"{what} ({type(error).__name__}: {error})", RuntimeWarning, stacklevel=2)
+            return None
+
+
 def jit(function: F) -> F:
     """Compile a kernel. Blocks are the parallelism, so kernels are serial and release the GIL."""
     try:
         compiled = numba.njit(cache=True, **_OPTIONS)(function)
+        compiled._cache = _Cache(compiled._cache)
     except RuntimeError:  # numba finds no writable folder for its cache (read-only installation)
         compiled = numba.njit(**_OPTIONS)(function)
     return cast(F, compiled)

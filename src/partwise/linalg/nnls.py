@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.door.matrices import check_form
 from partwise.exceptions import InputError, Place
 from partwise.kernels.coordinate import descend_each, descend_lanes
 from partwise.kernels.nnls import EPS, enlarge_supports, finish, finish_each, solve_supports, verdict
@@ -36,6 +37,9 @@ ILL_CONDITIONED = 1e-6
 # rounding alone leaves a residual of 4 EPS / sqrt(ILL_CONDITIONED) = 9e-13
 DOUBTFUL_KKT = 1e-11
 DOUBTFUL_MISFIT = 1e-10
+# features whose lengths differ by more than this: the small ones are lost in products and in an unsorted QR alike, so
+# that a KKT residual says nothing about their part of the misfit (its square is what rounding leaves of them)
+UNEVEN = 1e4
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class Gram:
     shift: npt.NDArray[np.float64]
     ridge: npt.NDArray[np.float64]
     smallest: float  # eigenvalue of G
+    uneven: bool  # whether features of very different lengths decide
 
     @property
     def ill_conditioned(self) -> bool:
@@ -108,7 +113,9 @@ class Gram:
         exact = np.ascontiguousarray((unit / diagonal[:, None]).T)
         directions = exact.astype(dtype, copy=False)
         smallest = float(np.linalg.eigvalsh(G)[0])
-        return cls(directions, exact, G, scale, l1 / scale, penalty / diagonal**2, smallest)
+        lengths = np.abs(exact).max(axis=1, initial=0.0)
+        uneven = bool(lengths.any() and lengths.max() > UNEVEN * lengths[lengths > 0.0].min())
+        return cls(directions, exact, G, scale, l1 / scale, penalty / diagonal**2, smallest, uneven)
 
 
 def nnls(H: npt.ArrayLike, X: Any, *, return_certificate: bool = False) -> Array | tuple[Array, NNLSCertificate]:
@@ -134,7 +141,7 @@ def nnls(H: npt.ArrayLike, X: Any, *, return_certificate: bool = False) -> Array
     References
     ----------
     Lawson & Hanson (1974), Solving Least Squares Problems, chapter 23; Björck (1987), corrected semi-normal
-    equations.
+    equations; Cox & Higham (1998), Stability of Householder QR factorization for weighted least squares problems.
 
     Examples
     --------
@@ -163,6 +170,7 @@ def nnls(H: npt.ArrayLike, X: Any, *, return_certificate: bool = False) -> Array
 
 def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.NDArray[np.float64]:
     """Components as a finite float64 matrix with the right number of columns."""
+    check_form(H, name)
     try:
         given = np.asarray(H.toarray() if hasattr(H, "toarray") else H)
         if given.dtype.kind not in "fiubO":
@@ -349,7 +357,7 @@ def _doubtful(residual: Array, misfit: Array, sizes: Array, gram: Gram) -> npt.N
     kkt, misfit = residual / safe, misfit / safe
     excess = len(gram.G) * kkt**2 / (2.0 * max(gram.smallest, EPS))
     hidden = (misfit > DOUBTFUL_MISFIT) & (excess > DOUBTFUL_MISFIT * misfit)
-    return np.asarray((kkt > DOUBTFUL_KKT) | hidden)
+    return np.asarray((kkt > DOUBTFUL_KKT) | hidden | (gram.uneven & (misfit > DOUBTFUL_MISFIT)))
 
 
 def _solve_by_qr(
@@ -358,20 +366,29 @@ def _solve_by_qr(
     """Lawson & Hanson with orthogonal transformations, a row at a time, kept where it is better."""
     from scipy.optimize import nnls as nnls_by_qr  # rarely needed, slow to import
 
-    Q, R = np.linalg.qr(gram.exact)
-    w = W[rows]
+    # rows in falling order: orthogonal transformations then keep small features (Cox & Higham 1998, Theorem 2.5)
+    order = np.argsort(-np.abs(gram.exact).max(axis=1, initial=0.0), kind="stable")
+    A = gram.exact[order]
+    w, failed = W[rows], np.zeros(len(rows), bool)
+    if not gram.uneven:
+        Q, A = np.linalg.qr(A)
     for t, row in enumerate(rows):
-        x = blocks.to_dense(block[row : row + 1])[0]
+        x = blocks.to_dense(block[row : row + 1])[0].astype(np.float64)[order]
         try:
-            w[t] = nnls_by_qr(R, x @ Q)[0]
-        except RuntimeError:  # too many exchanges: the certificate will tell
-            continue
+            w[t] = nnls_by_qr(A, x if gram.uneven else x @ Q)[0]
+        except RuntimeError:  # too many exchanges
+            failed[t] = True
     g, new_misfit = _true_gradient(block[rows], gram, w)
     left = _residual(B[rows], w, g)
-    # a smaller misfit counts only where it is more than rounding
-    better = (left < residual[rows]) | (new_misfit < misfit[rows] * (1.0 - 1e-12))
+    # the misfit decides where it differs by more than rounding, the residual where it does not
+    old = misfit[rows]
+    better = (new_misfit < old * (1.0 - 1e-12)) | ((left < residual[rows]) & (new_misfit <= old * (1.0 + 1e-12)))
+    better &= ~failed
     W[rows[better]] = w[better]
     residual[rows[better]] = left[better]
+    # what nobody could solve without squares has no certificate
+    sizes = blocks.norms(block[rows])
+    residual[rows[failed]] = np.maximum(residual[rows[failed]], sizes[failed])
 
 
 def _residual(B: Array, W: Array, g: Array) -> Array:

@@ -17,9 +17,9 @@ from safetensors import safe_open
 from safetensors.numpy import save as to_safetensors
 
 from partwise.algorithms.loop import Progress
+from partwise.door.guard import fail, reading
 from partwise.exceptions import InputError, user_level
 from partwise.io.atomic import write_atomically
-from partwise.io.guard import fail, reading
 from partwise.io.model import decode, encode
 from partwise.outcomes import Stop
 from partwise.runs.interrupt import Interrupt

@@ -1,4 +1,4 @@
-"""Rows on disk: one memory-mapped ``.npy`` file, or a folder of parts, read a block at a time."""
+"""Rows on disk: one ``.npy`` file, or a folder of parts, read a block at a time."""
 
 from __future__ import annotations
 
@@ -6,31 +6,26 @@ import re
 import tempfile
 import threading
 import weakref
-import zipfile
-import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from numpy.lib.format import open_memmap
 
-from partwise.exceptions import InputError, MissingDependencyError, Place
+from partwise.door.guard import check_shape, fail
+from partwise.door.matrices import check_numeric
+from partwise.door.numpy_files import map_npy, npy_header, open_npz
+from partwise.door.parquet import columns_of, rows_of
+from partwise.door.rows import RowFile, Stamp
+from partwise.exceptions import InputError, Place
 from partwise.sources import blocks
 from partwise.sources.memory import DENSE_BLOCK_BYTES, BlockedSource, check_rows, float_type, partition
 from partwise.sources.protocol import Block
 
 _KEPT_PARTS = 4  # parts kept in memory: one for each thread of a pass and its neighbours
-
-
-# numpy parses the headers of files with Python's own parser, which in some versions fails when threads use it at once
-# ("AST constructor recursion depth mismatch")
-_PARSING = threading.RLock()
 
 
 class ScratchRows:
@@ -86,17 +81,24 @@ class _OnDisk(BlockedSource):
 class MemmapSource(_OnDisk):
     """A dense array on disk, never read whole; read-only maps are welcome.
 
+    A file that changes while it is read is an error. Of a map that the caller made that is found out after each block,
+    and if the file is cut the system ends the process: give the path rather than a map of what others may write to.
+
     Parameters
     ----------
-    X : path of a ``.npy`` file, or numpy.memmap
+    X : path of a ``.npy`` file, numpy.memmap, or partwise.door.rows.RowFile
         The data, samples as rows.
     block_rows : int, optional
         Rows in a block; about 4 MB by default.
     """
 
-    def __init__(self, X: str | Path | npt.NDArray[Any], *, block_rows: int | None = None) -> None:
-        self.X = X if isinstance(X, np.ndarray) else _open_npy(Path(X))
-        name = "X" if isinstance(X, np.ndarray) else str(X)
+    def __init__(self, X: str | Path | npt.NDArray[Any] | RowFile, *, block_rows: int | None = None) -> None:
+        self.X: Any = _open_npy(Path(X)) if isinstance(X, (str, Path)) else X
+        name = str(X) if isinstance(X, (str, Path)) else "X"
+        # a map that the caller made; those of our own temporary files have no name
+        place = getattr(X, "filename", None)
+        self._mapped = Path(place) if isinstance(place, (str, Path)) else None
+        self._stamp = Stamp.of(self._mapped) if self._mapped is not None and self._mapped.exists() else None
         if self.X.ndim != 2:
             raise InputError(
                 f"{{parameter}} must have two dimensions (samples, features), got shape {self.X.shape}",
@@ -111,11 +113,16 @@ class MemmapSource(_OnDisk):
     def block(self, i: int) -> Block:
         """See :class:`BlockedSource`."""
         a, b = self.bounds[i]
-        return blocks.plain(self.X[a:b], self.dtype)
+        return self._checked(blocks.plain(self.X[a:b], self.dtype))
 
     def take(self, rows: npt.ArrayLike) -> Block:
         """See :class:`partwise.sources.RowSource`."""
-        return blocks.plain(self.X[check_rows(rows, self.shape[0])], self.dtype)
+        return self._checked(blocks.plain(self.X[check_rows(rows, self.shape[0])], self.dtype))
+
+    def _checked(self, rows: Block) -> Block:
+        if self._stamp is not None and self._mapped is not None:
+            self._stamp.check(self._mapped)
+        return rows
 
 
 class FolderSource(_OnDisk):
@@ -132,7 +139,7 @@ class FolderSource(_OnDisk):
 
     def __init__(self, folder: str | Path, *, block_rows: int | None = None) -> None:
         self.folder = Path(folder)
-        self.parts = [_PARTS[path.suffix](path) for path in _list_parts(self.folder)]
+        self.parts = [_PARTS[path.suffix.lower()](path) for path in _list_parts(self.folder)]
         first = self.parts[0]
         for part in self.parts:
             if part.describe() != first.describe():
@@ -182,10 +189,20 @@ class _Part(ABC):
     dtype: np.dtype[Any]
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.absolute()
+        self.stamp = Stamp.of(path)
+
+    def load(self) -> Any:
+        """The data of this part, if it is still the one that was opened."""
+        self.stamp.check(self.path)  # before too: it may be gone
+        data = self._load()
+        self.stamp.check(self.path)
+        if tuple(data.shape) != self.shape:
+            raise fail(self.path, f"declares {self.shape[0]} x {self.shape[1]}, and holds {data.shape}")
+        return data
 
     @abstractmethod
-    def load(self) -> Any:
+    def _load(self) -> Any:
         """The data of this part."""
 
     def describe(self) -> str:
@@ -195,82 +212,48 @@ class _Part(ABC):
 class _NpyPart(_Part):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        header = _open_npy(path)
-        self.shape, self.dtype = _matrix_shape(path, header.shape), header.dtype
+        self._rows = _open_npy(path)
+        self.shape, self.dtype = _matrix_shape(path, self._rows.shape), self._rows.dtype
         check_numeric(self.dtype, str(path))
 
-    def load(self) -> Any:
-        return _open_npy(self.path)
+    def _load(self) -> Any:
+        return self._rows
 
 
 class _NpzPart(_Part):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        with self._reading() as archive:
-            names = archive.files
-            self.sparse = "format" in names
+        with open_npz(path) as archive:
+            names = list(archive.members)
+            self.sparse = archive.is_sparse
+            if not self.sparse and len(names) != 1:
+                raise fail(path, f"expected one array, found {', '.join(names) or 'none'}")
+            header = archive.header("data" if self.sparse else names[0])
+            shape = archive.sparse_shape() if self.sparse else header.shape
             if self.sparse:
-                shape, self.dtype = tuple(archive["shape"]), archive["data"].dtype
-            else:
-                array = archive[names[0]]
-                shape, self.dtype = array.shape, array.dtype
-        if not self.sparse and len(names) != 1:
-            raise InputError(
-                f"{{place}}: expected one array, found {', '.join(names)}", kind="damaged", place=Place(file=str(path))
-            )
+                check_shape(path, shape, header.need)
+        self.dtype = header.dtype
         self.shape = _matrix_shape(path, shape)
         check_numeric(self.dtype, str(path))
 
-    def load(self) -> Any:
-        with self._reading() as archive:
-            if not self.sparse:
-                return archive[archive.files[0]]
-            matrix = sp.csr_array(sp.load_npz(self.path))
-            matrix.sum_duplicates()  # once a part, not in each of its blocks
-            return matrix
-
-    @contextmanager
-    def _reading(self) -> Iterator[Any]:
-        try:
-            # opened here: numpy leaves a file that is not a zip archive open
-            with _PARSING, self.path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                yield archive
-        except (OSError, ValueError, LookupError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-            raise InputError(
-                f"{{place}}: not a readable .npz file ({error})", kind="damaged", place=Place(file=str(self.path))
-            ) from error
+    def _load(self) -> Any:
+        with open_npz(self.path) as archive:
+            return archive.sparse() if self.sparse else archive.array(next(iter(archive.members)))
 
 
 class _ParquetPart(_Part):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        polars = _polars(path)
-        try:
-            frame = polars.scan_parquet(path)
-            schema = frame.collect_schema()
-            rows = int(frame.select(polars.len()).collect().item())
-        except Exception as error:  # polars raises types of its own
-            raise InputError(
-                f"{{place}}: not a readable parquet file ({error})", kind="damaged", place=Place(file=str(path))
-            ) from error
-        other = [name for name, kind in schema.items() if not (kind.is_numeric() or kind == polars.Boolean)]
-        if other:
-            raise InputError(
-                f"{{place}}: column {other[0]!r} has type {schema[other[0]]}; every column must be numeric",
-                kind="not-real",
-                place=Place(file=str(path)),
-            )
-        self.columns = schema.names()
-        self.shape = (rows, len(self.columns))
-        single = all(kind == polars.Float32 for kind in schema.dtypes())
-        self.dtype = np.dtype(np.float32 if single else np.float64)
+        found = columns_of(path, named=False)
+        self.columns = found.numbers
+        self.shape = (found.n_rows, len(self.columns))
+        self.dtype = np.dtype(np.float32 if found.single else np.float64)
 
     def describe(self) -> str:
         return f"{super().describe()} ({', '.join(self.columns)})"
 
-    def load(self) -> Any:
-        frame = _polars(self.path).read_parquet(self.path)
-        return np.ascontiguousarray(frame.to_numpy(), self.dtype)
+    def _load(self) -> Any:
+        return rows_of(self.path, self.columns, 0, self.shape[0], self.dtype)
 
 
 _PARTS: dict[str, Callable[[Path], _Part]] = {".npy": _NpyPart, ".npz": _NpzPart, ".parquet": _ParquetPart}
@@ -278,17 +261,37 @@ SUFFIXES = tuple(_PARTS)
 
 
 def _list_parts(folder: Path) -> list[Path]:
-    found = [path for path in folder.iterdir() if path.suffix in SUFFIXES and not path.name.startswith(".")]
+    seen = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    found = [path for path in seen if path.suffix.lower() in SUFFIXES]
+    where = Place(file=str(folder))
     if not found:
-        raise InputError(f"{{place}} holds no {', '.join(SUFFIXES)} file", kind="empty", place=Place(file=str(folder)))
-    kinds = sorted({path.suffix for path in found})
+        raise InputError(f"{{place}} holds no {', '.join(SUFFIXES)} file", kind="empty", place=where)
+    kinds = sorted({path.suffix.lower() for path in found})
     if len(kinds) > 1:
         raise InputError(
             f"{{place}} holds parts of several kinds ({', '.join(kinds)}); keep one kind in it",
             kind="format",
-            place=Place(file=str(folder)),
+            place=where,
+        )
+    rest = next((path for path in seen if path not in found and _holds_parts(path)), None)
+    if rest is not None:
+        raise InputError(
+            f"{{place}} holds parts and {rest.name} too, which would be left out; unpack it, or put it elsewhere",
+            kind="format",
+            place=where,
         )
     return sorted(found, key=lambda path: _natural(path.stem))
+
+
+def _holds_parts(path: Path) -> bool:
+    """Whether it is a compressed part, or a folder of parts."""
+    if path.is_dir():
+        return any(_is_part(one) for one in path.iterdir())
+    return _is_part(path)
+
+
+def _is_part(path: Path) -> bool:
+    return any(suffix.lower() in SUFFIXES for suffix in path.suffixes[-2:]) and not path.name.startswith(".")
 
 
 def _natural(name: str) -> tuple[list[str | int], str]:
@@ -296,14 +299,9 @@ def _natural(name: str) -> tuple[list[str | int], str]:
     return [int(t) if i % 2 else t for i, t in enumerate(re.split(r"(\d+)", name))], name
 
 
-def _open_npy(path: Path) -> npt.NDArray[Any]:
-    try:
-        with _PARSING:
-            return open_memmap(path, mode="r")
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(
-            f"{{place}}: not a readable .npy file ({error})", kind="damaged", place=Place(file=str(path))
-        ) from error
+def _open_npy(path: Path) -> Any:
+    rows = RowFile.of_npy(path)
+    return map_npy(path) if rows is None or rows.shape != npy_header(path).shape else rows
 
 
 def _matrix_shape(path: Path, shape: tuple[int, ...]) -> tuple[int, int]:
@@ -314,17 +312,3 @@ def _matrix_shape(path: Path, shape: tuple[int, ...]) -> tuple[int, int]:
             place=Place(file=str(path)),
         )
     return int(shape[0]), int(shape[1])
-
-
-def check_numeric(dtype: np.dtype[Any], name: str) -> None:
-    """Refuse anything but real numbers and booleans."""
-    if dtype.kind not in "fiub":
-        raise InputError(f"{{parameter}} must hold real numbers, got dtype {dtype}", parameter=name, kind="not-real")
-
-
-def _polars(path: Path) -> Any:
-    try:
-        import polars
-    except ImportError as error:
-        raise MissingDependencyError(f"{path}: reading parquet needs polars: pip install 'partwise[cli]'") from error
-    return polars

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from dask.delayed import Delayed
 
+from partwise.door.matrices import check_block, check_numeric
 from partwise.exceptions import InputError
 from partwise.sources import blocks
-from partwise.sources.chunked import check_numeric
 from partwise.sources.memory import check_rows, cut_batches, float_type
 from partwise.sources.passes import single_blas_thread
 from partwise.sources.protocol import (
@@ -108,7 +108,7 @@ class DaskSource(Named):
         edges = np.concatenate([[0], np.cumsum([rows for rows, _ in shapes])])
         self.shape = (int(edges[-1]), int(shapes[0][1]))
         self.bounds = [(int(a), int(b)) for a, b in pairwise(edges)]
-        parts = [_call(_as_block, part, self.dtype) for part in parts]
+        parts = [_call(_as_block, part, self.dtype, i, tuple(shapes[i])) for i, part in enumerate(parts)]
         self.parts = list(dask_.persist(*parts, **self._scheduler)) if persist else parts
 
     def compute(self, *delayed: Any) -> tuple[Any, ...]:
@@ -271,7 +271,8 @@ def _describe(block: Block) -> tuple[tuple[int, int], np.dtype[Any]]:
     return (int(block.shape[0]), int(block.shape[1])), block.dtype
 
 
-def _as_block(block: Block, dtype: np.dtype[Any]) -> Block:
+def _as_block(block: Block, dtype: np.dtype[Any], number: int, shape: tuple[int, int]) -> Block:
+    check_block(block, number, shape)
     return blocks.aligned(blocks.concrete(block, dtype))
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from partwise.door.matrices import check_matrix
 from partwise.exceptions import InputError, MissingDependencyError, Place
-from partwise.sources.chunked import SUFFIXES, FolderSource, MemmapSource, check_numeric
+from partwise.sources.chunked import SUFFIXES, FolderSource, MemmapSource
 from partwise.sources.memory import MemorySource
 from partwise.sources.protocol import RowSource, column_names
 
@@ -76,7 +77,7 @@ def _open_path(path: Path, block_rows: int | None) -> RowSource:
             kind="missing-file",
             place=Place(file=str(path)),
         )
-    if path.suffix == ".npy":
+    if path.suffix.lower() == ".npy":
         return MemmapSource(path, block_rows=block_rows)
     raise InputError(
         f"{{parameter}}: {path} is not a .npy file or a folder of {', '.join(SUFFIXES)} parts; "
@@ -90,7 +91,7 @@ def _open_path(path: Path, block_rows: int | None) -> RowSource:
 def _as_matrix(X: Any) -> Any:
     if not sp.issparse(X) and not isinstance(X, np.ndarray):
         X = _frame_values(X) if hasattr(X, "to_numpy") else _array(X)
-    check_numeric(X.dtype, "X")
+    check_matrix(X)
     return X
 
 

@@ -7,8 +7,10 @@ waits (its pipe is full).
 from __future__ import annotations
 
 import io
+import os
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from partwise.exceptions import InputError, Place
+from partwise.exceptions import InputError, Place, user_level
 from partwise.sources.chunked import MemmapSource
 
 Array = npt.NDArray[Any]
@@ -37,7 +39,8 @@ class TextStream:
     dtype : dtype, default=float64
         Type of the samples.
     follow : bool, default=False
-        At the end of the file wait for more, for ever.
+        At the end of the file wait for more, for ever. A file that is cut, or another one that takes its name, is read
+        from its first line, with a warning; one that ends within a line then is an error.
     finite : bool, default=True
         Refuse NaN and infinity, by line; else they are handed on.
 
@@ -74,6 +77,8 @@ class TextStream:
                 ) from error
         else:
             self.name, self._file = str(getattr(file, "name", "the stream")), file
+        named = follow and isinstance(file, (str, Path)) and Path(file).is_file()
+        self._watch = _Watch(Path(self.name)) if named else None
         self._blocks = self._parsed()
 
     def __iter__(self) -> Iterator[Array]:
@@ -86,6 +91,14 @@ class TextStream:
         """Close the file."""
         self._file.close()
 
+    def _begin_anew(self) -> None:
+        told = f"{self.name} was cut or replaced; it is read from its first line again"
+        warnings.warn(told, RuntimeWarning, stacklevel=user_level())
+        self._file.close()
+        self._file = Path(self.name).open("rb")  # noqa: SIM115
+        self._watch = _Watch(Path(self.name))
+        self.line = 0
+
     def _parsed(self) -> Iterator[Array]:
         for text in self._chunks():
             block = self._parse(text)
@@ -95,10 +108,19 @@ class TextStream:
     def _chunks(self) -> Iterator[bytes]:
         """Whole lines, as many as there are at the moment; what follows the last line break waits for its end."""
         # what a pipe holds is enough: waiting for a full buffer would delay samples that are there
-        read = getattr(self._file, "read1", self._file.read)
         rest: list[bytes] = []
         while True:
-            got = read(CHUNK_BYTES)
+            if self._watch is not None and self._watch.renewed(self._file):
+                if rest:
+                    raise InputError(
+                        "{place}: was cut or replaced within a line",
+                        kind="changed",
+                        place=Place(file=self.name, line=self.line + 1),
+                    )
+                self._begin_anew()
+            got = getattr(self._file, "read1", self._file.read)(CHUNK_BYTES)
+            if self._watch is not None:
+                self._watch.saw(got)
             if not got:
                 if self.follow:
                     time.sleep(WAIT_SECONDS)
@@ -157,6 +179,39 @@ class TextStream:
                     kind="shape",
                     place=where,
                 )
+
+
+class _Watch:
+    """Whether a file that is followed is still the one that was begun: by inode and size, and by what was read last."""
+
+    KEPT = 1 << 12
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._position, self._last = path, 0, b""
+        self._time = 0
+
+    def saw(self, got: bytes) -> None:
+        """Remember what was read."""
+        self._position += len(got)
+        self._last = (self._last + got)[-self.KEPT :]
+
+    def renewed(self, file: BinaryIO) -> bool:
+        """Whether it was cut and written anew, or has another file in its place that is there to be read."""
+        mine = os.fstat(file.fileno())
+        try:
+            now = self.path.stat()
+        except OSError:  # between a rename and the new file
+            return False
+        if not os.path.samestat(mine, now):
+            return mine.st_size <= self._position  # the rest of the old one comes first
+        if now.st_size < self._position:
+            return True
+        if now.st_mtime_ns == self._time or not self._last:
+            return False
+        self._time = now.st_mtime_ns
+        with self.path.open("rb") as again:
+            again.seek(self._position - len(self._last))
+            return again.read(len(self._last)) != self._last
 
 
 def open_text(path: str | Path, *, dtype: npt.DTypeLike = np.float64, finite: bool = True) -> MemmapSource:

@@ -27,6 +27,10 @@ class Divergence:
 
     beta: float
 
+    def powers(self) -> tuple[float, ...]:
+        """The powers of entries that value and gradient are made of."""
+        return (self.beta, self.beta - 1.0, self.beta - 2.0)
+
     def exponent(self, *, curved: bool) -> float:
         """The power of the ratio with which the update never raises the objective.
 
@@ -45,11 +49,10 @@ class Divergence:
         """Sum of the divergences of x from y over these entries."""
         beta = self.beta
         if beta == 1.0:
-            logs = np.log(np.divide(x, y, out=np.ones_like(x), where=x > 0.0))
+            logs = _log_ratio(x, y)
             return float((x * logs - x + y).sum(dtype=np.float64))
         if beta == 0.0:
-            quotient = x / y
-            return float((quotient - np.log(quotient) - 1.0).sum(dtype=np.float64))
+            return float((x / y - _log_ratio(x, y) - 1.0).sum(dtype=np.float64))
         parts = x**beta + (beta - 1.0) * y**beta - beta * x * y ** (beta - 1.0)
         return float(parts.sum(dtype=np.float64) / (beta * (beta - 1.0)))
 
@@ -96,6 +99,17 @@ class Divergence:
     def _powers(self, part: Block, W: Array, H: Array, WH: Array) -> Array:
         full = WH.reshape(part.shape) if blocks.is_complete(part) else _floor(W @ H.T)
         return np.asarray(full ** (self.beta - 1.0))
+
+
+def _log_ratio(x: Array, y: Array) -> Array:
+    """``log(x / y)``, and zero where x is; also where the quotient is too small to be told from zero."""
+    with np.errstate(under="ignore"):
+        ratio = np.divide(x, y, out=np.ones_like(x), where=x > 0.0)
+    tiny = ratio < np.finfo(ratio.dtype).tiny
+    logs = np.log(ratio, out=np.zeros_like(ratio), where=~tiny)
+    if tiny.any():
+        logs[tiny] = np.log(x[tiny]) - np.log(y[tiny])
+    return np.asarray(logs)
 
 
 def _chunks(block: Block) -> Iterator[tuple[slice, Block]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,10 +46,18 @@ def reading(path: Path, what: str) -> Iterator[None]:
         raise fail(path, f"not a readable {what} ({reason})") from error
 
 
+def open_file(path: Path) -> BinaryIO:
+    """A file that can be opened again: what comes out of a pipe is gone after the first look at it."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a folder fails below, as always
+        raise fail(path, "is a pipe or a device, which can be read only once; write it to a file first", kind="format")
+    return path.open("rb")
+
+
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """The content, decompressed if it is gzip (by its first bytes, whatever its name)."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         if not is_gzip(path):
             yield file
             return
@@ -64,7 +73,7 @@ def first_bytes(path: Path, count: int) -> bytes:
 
 def is_gzip(path: Path) -> bool:
     """Whether the file begins as gzip does."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return file.read(2) == GZIP
 
 

@@ -1,0 +1,1 @@
+"""The one door for bytes from outside: files, archives, pictures, blocks; nothing is trusted that they declare."""

@@ -1,0 +1,103 @@
+"""Parquet by polars, whose panics are no ``Exception``: one way to open a file, and errors that name it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.door.guard import check_shape, fail, open_file, reading
+from partwise.exceptions import MissingDependencyError
+
+MAGIC = b"PAR1"
+MOST_GROWTH = 1000  # rows or columns that a byte may stand for, by runs and dictionaries
+
+
+class Columns(NamedTuple):
+    """The columns of a file: one of names perhaps, then numbers."""
+
+    names: str | None
+    numbers: list[str]
+    n_rows: int
+    single: bool  # whether all numbers have four bytes
+
+
+def is_parquet(first: bytes) -> bool:
+    """Whether a file that begins so is one of Parquet."""
+    return first.startswith(MAGIC)
+
+
+def columns_of(path: Path, *, named: bool) -> Columns:
+    """What is in a file; with ``named`` its first column may be text, and all others must be numbers."""
+    _check_frame(path)
+    with polars_reading(path) as polars:
+        frame = polars.scan_parquet(path)
+        schema = frame.collect_schema()
+        n_rows = int(frame.select(polars.len()).collect().item())
+        every = list(schema.names())
+        text = every[0] if named and every and schema[every[0]] == polars.String else None
+        numbers = every[text is not None :]
+        for name in numbers:
+            if not (schema[name].is_numeric() or schema[name] == polars.Boolean):
+                raise fail(
+                    path,
+                    f"column {name[:60]!r} has type {schema[name]}; every column must be numeric",
+                    kind="not-real",
+                )
+        check_shape(path, (n_rows, len(numbers)), path.stat().st_size * MOST_GROWTH)
+        single = bool(numbers) and all(schema[name] == polars.Float32 for name in numbers)
+    return Columns(text, numbers, n_rows, single)
+
+
+def rows_of(path: Path, columns: list[str], a: int, b: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Some rows of these columns; missing numbers are NaN."""
+    with polars_reading(path) as polars:
+        frame = polars.scan_parquet(path).select(columns).slice(a, b - a).collect()
+        if frame.height != b - a:
+            raise fail(path, f"holds {frame.height} of the {b - a} rows that it declares")
+        return np.ascontiguousarray(frame.to_numpy(), dtype)
+
+
+def texts_of(path: Path, column: str) -> list[str]:
+    """A column of text."""
+    with polars_reading(path) as polars:
+        return [str(name) for name in polars.scan_parquet(path).select(column).collect().to_series().to_list()]
+
+
+def _check_frame(path: Path) -> None:
+    """The magic bytes at both ends and the length of what describes the columns: cheap, and finds most damage."""
+    with reading(path, "parquet file"), open_file(path) as file:
+        size = path.stat().st_size
+        start = file.read(4)
+        file.seek(max(0, size - 8))
+        end = file.read(8)
+        if size < 12 or start != MAGIC or end[4:] != MAGIC:
+            raise fail(path, "not a readable parquet file: it does not begin and end as a parquet file does")
+        if int.from_bytes(end[:4], "little") > size - 12:
+            raise fail(path, "declares a description of its columns that is longer than the file")
+
+
+class polars_reading:
+    """Polars, with its errors turned into ours."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> Any:
+        try:
+            import polars
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"{self.path}: reading parquet needs polars: pip install 'partwise[cli]'"
+            ) from error
+        self._panic: type[BaseException] = polars.exceptions.PanicException
+        return polars
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
+        if isinstance(error, self._panic):
+            raise fail(self.path, "not a readable parquet file (polars gave up)") from error
+        if isinstance(error, Exception):
+            with reading(self.path, "parquet file"):
+                raise error

@@ -1,0 +1,212 @@
+"""One guard a format, wherever a file of it is read: alone, as a part of a folder, from a pipe, while others write."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import partwise as pw
+from partwise.exceptions import InputError, ReaderError
+
+RNG = np.random.default_rng(0)
+X = RNG.random((40, 6))
+
+
+def bad_sparse(path: Path, kind: str) -> None:
+    matrix = sp.csr_array(X[:10])
+    parts = {"format": np.array("csr"), "shape": np.array(matrix.shape)}
+    parts |= {"data": matrix.data, "indices": matrix.indices.copy(), "indptr": matrix.indptr.copy()}
+    match kind:
+        case "negative":
+            parts["indices"][3] = -7
+        case "beyond":
+            parts["indices"][3] = 12
+        case "far":
+            parts["indices"][3] = 200_000_000
+        case "pointers":
+            parts["indptr"][4] = 10**9
+        case "order":
+            parts["indptr"][4] = 0
+        case "shape":
+            parts["shape"] = np.array([10**10, 10**10])
+    np.savez(path, **parts)
+
+
+def huge_npy(path: Path) -> None:
+    with path.open("wb") as file:
+        header = {"descr": "<f8", "fortran_order": False, "shape": (10**12, 10**12)}
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(bytes(64))
+
+
+@pytest.mark.parametrize("kind", ["negative", "beyond", "far", "pointers", "order", "shape"])
+@pytest.mark.parametrize("folder", [False, True], ids=["file", "part"])
+def test_indices_outside_a_sparse_file_are_refused(tmp_path: Path, kind: str, folder: bool):
+    bad_sparse(tmp_path / "a.npz", kind)
+    with pytest.raises(ReaderError, match=r"a\.npz"):
+        pw.HALS(2).fit(pw.open_source(tmp_path if folder else tmp_path / "a.npz"))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("index", [-3, 6, 10**8])
+def test_indices_outside_a_matrix_in_memory_are_refused(form: str, index: int):
+    matrix = sp.csr_array(X).asformat(form)
+    (matrix.coords[1] if form == "coo" else matrix.indices)[2] = index * (10 if form == "csc" else 1)
+    for call in (pw.HALS(2).fit, pw.open_source, lambda bad: pw.nnls(X[:2], bad), lambda bad: pw.nnls(bad, X)):
+        with pytest.raises(InputError, match="damaged sparse matrix"):
+            call(matrix)
+
+
+@pytest.mark.parametrize("folder", [False, True], ids=["file", "part"])
+def test_a_shape_that_a_file_cannot_hold_is_refused(tmp_path: Path, folder: bool):
+    huge_npy(tmp_path / "a.npy")
+    with pytest.raises(ReaderError, match=r"a\.npy: declares"):
+        pw.open_source(tmp_path if folder else tmp_path / "a.npy")
+    (tmp_path / "a.npy").rename(tmp_path / "member")
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "b.npz", "w") as archive:
+        archive.write(tmp_path / "member", "X.npy")
+    with pytest.raises(ReaderError, match=r"b\.npz: X declares"):
+        pw.HALS(2).fit(pw.open_source(tmp_path if folder else tmp_path / "b.npz"))
+
+
+@pytest.mark.parametrize("folder", [False, True], ids=["file", "part"])
+def test_damaged_parquet_is_refused(tmp_path: Path, folder: bool):
+    polars = pytest.importorskip("polars")
+    polars.DataFrame({"a": np.arange(1000.0), "b": np.arange(1000.0)}).write_parquet(tmp_path / "a.parquet")
+    good = (tmp_path / "a.parquet").read_bytes()
+    for place in range(4, len(good) - 8, len(good) // 12):
+        (tmp_path / "a.parquet").write_bytes(good[:place] + bytes(16) + good[place + 16 :])
+        try:
+            source = pw.open_source(tmp_path if folder else tmp_path / "a.parquet")
+            assert source.take(range(source.shape[0])).shape == source.shape
+        except ReaderError as error:
+            assert "a.parquet" in str(error)  # noqa: PT017 - some damage is in bytes that nobody reads
+
+
+def test_a_part_is_known_by_its_suffix_in_any_case(tmp_path: Path):
+    np.save(tmp_path / "a.npy", X)
+    np.save(tmp_path / "b.npy", X)
+    (tmp_path / "b.npy").rename(tmp_path / "b.NPY")
+    assert pw.open_source(tmp_path).shape == (80, 6)
+
+
+def compressed(folder: Path) -> None:
+    (folder / "c.npy.gz").write_bytes(gzip.compress((folder / "a.npy").read_bytes()))
+
+
+def below(folder: Path) -> None:
+    (folder / "more").mkdir()
+    np.save(folder / "more" / "b.npy", X)
+
+
+@pytest.mark.parametrize("more", [compressed, below], ids=["compressed", "subfolder"])
+def test_no_part_is_left_out_in_silence(tmp_path: Path, more: Any):
+    np.save(tmp_path / "a.npy", X)
+    more(tmp_path)
+    with pytest.raises(InputError, match="would be left out"):
+        pw.open_source(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_refused(tmp_path: Path):
+    pipe = tmp_path / "b.csv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: os.close(os.open(pipe, os.O_RDWR)))
+    writer.start()
+    with pytest.raises(ReaderError, match="is a pipe or a device, which can be read only once"):
+        pw.read(pipe)
+    writer.join()
+
+
+# --- files that change ---------------------------------------------------------------------------------------
+
+
+def overwritten(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(-800, 2)
+        file.write(bytes(800))
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))  # clocks of file systems are coarse
+
+
+def grown(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(bytes(800))
+
+
+def replaced(path: Path) -> None:
+    path.with_suffix(".new").write_bytes(path.read_bytes())
+    path.with_suffix(".new").replace(path)
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, 200)
+
+
+CHANGES = [overwritten, grown, replaced, cut, Path.unlink]
+
+
+def changing(change: Any, place: Path, at: int = 2) -> Any:
+    def watch(progress: Any) -> None:
+        if progress.n_iter == at:
+            change(place)
+
+    return watch
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+@pytest.mark.parametrize("kind", ["npy", "parts", "fortran"])
+def test_a_file_that_changes_under_a_fit_is_refused(tmp_path: Path, change: Any, kind: str):
+    path = tmp_path / "a.npy"
+    np.save(path, np.asfortranarray(X) if kind == "fortran" else X)
+    source = pw.open_source(tmp_path if kind == "parts" else path, block_rows=10)
+    model = pw.HALS(2, max_iter=20, tol=0.0, callbacks=[changing(change, path)])
+    with pytest.raises(ReaderError, match=r"a\.npy: (changed|was (cut off|taken away)) while it was read") as caught:
+        model.fit(source)
+    assert caught.value.kind == "changed"
+    assert not hasattr(model, "components_")
+
+
+def test_a_map_of_the_caller_that_changes_is_refused(tmp_path: Path):
+    np.save(tmp_path / "a.npy", X)
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
+    model = pw.HALS(2, max_iter=20, tol=0.0, callbacks=[changing(overwritten, tmp_path / "a.npy")])
+    with pytest.raises(ReaderError, match="changed while it was read"):
+        model.fit(mapped)
+
+
+def test_a_parquet_file_that_changes_is_refused(tmp_path: Path):
+    polars = pytest.importorskip("polars")
+    path = tmp_path / "a.parquet"
+    polars.DataFrame(X, schema=list("abcdef")).write_parquet(path)
+    source = pw.read(path, in_memory=0).source()
+    model = pw.HALS(2, max_iter=20, tol=0.0, callbacks=[changing(replaced, path)])
+    with pytest.raises(ReaderError, match="changed while it was read"):
+        model.fit(source)
+
+
+def test_a_file_that_is_cut_does_not_kill_the_process(tmp_path: Path):
+    np.save(tmp_path / "a.npy", RNG.random((4000, 50)))
+    program = (
+        "import os, sys, partwise as pw\n"
+        "source = pw.open_source(sys.argv[1])\n"
+        "os.truncate(sys.argv[1], 4096)\n"
+        "try:\n    pw.HALS(2).fit(source)\n"
+        "except pw.exceptions.ReaderError as error:\n    print(error.kind)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "a.npy")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode != -signal.SIGBUS
+    assert done.stdout.split() == ["changed"], done.stderr
