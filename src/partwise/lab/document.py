@@ -2,7 +2,8 @@
 
 ``docs/lab/<experiment>`` has ``results.csv`` (a row a case and method: means over the seeds, and their standard
 deviations), ``claims.csv`` (values and verdicts; words are in the register), ``curves.csv`` (what figures need) and
-``manifest.json``. ``docs/lab.md`` and its figures are functions of these files and of the register.
+``manifest.json``. ``docs/lab.md`` and its figures are functions of these files and of the register. Some may be of full
+runs and some of quick ones: each says which.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from partwise.lab.experiment import Experiment, Reproduction
 from partwise.lab.measurements import Measurements, Row, write_bytes
 from partwise.lab.measures import MEASURES
 from partwise.lab.registry import experiments
+from partwise.lab.run import read_manifest, remaining
 
 PAGE, FILES = "lab.md", "lab"  # in the folder of the documentation
 MARK = "<!-- results -->\n"  # where the results go in the text of the page
@@ -43,6 +45,17 @@ class Kept:
         """What was run."""
         return self.result.experiment
 
+    @property
+    def size(self) -> str:
+        """Whether it is the published size ("full")."""
+        return str(self.result.manifest["size"])
+
+    @property
+    def seeds(self) -> str:
+        """How many, and of how many if the run has fewer than the experiment defines."""
+        done, defined = int(self.result.manifest["seeds"]), self.experiment.seeds.get(self.size, 1)
+        return f"{done} of {defined}" if done < defined else str(done)
+
     def lines(self) -> Iterable[tuple[Claim, Row]]:
         """Claims of the register with the row of the run; those that it does not have are left out."""
         return ((claim, self.claims[claim.id]) for claim in self.experiment.claims if claim.id in self.claims)
@@ -51,6 +64,44 @@ class Kept:
         """Claims that hold, and all that were measured."""
         names = [row[f"{side}_verdict"] for _, row in self.lines() if row[f"{side}_verdict"] not in ("", UNKNOWN)]
         return sum(name in GOOD for name in names), len(names)
+
+
+def choose(folder: Path, docs: Path) -> tuple[dict[str, Path], dict[Path, str]]:
+    """Which runs are to be kept: of each experiment the full one if there is one, and none that is not complete.
+
+    Parameters
+    ----------
+    folder : Path
+        Runs, at any depth.
+    docs : Path
+        The folder of the documentation: what it has of a full run is not replaced by a quick one.
+
+    Returns
+    -------
+    chosen : dict of str to Path
+        Experiments and the folders of their runs.
+    left : dict of Path to str
+        The other folders, and why.
+    """
+    kept = {one.experiment.name: one.size for one in load_kept(docs)}
+    best: dict[str, tuple[tuple[bool, int], Path]] = {}
+    left: dict[Path, str] = {}
+    for place in sorted(path.parent for path in folder.rglob("manifest.json")):
+        manifest = read_manifest(place)
+        name, full = str(manifest["experiment"]), manifest["size"] == "full"
+        if name not in experiments():
+            left[place] = f"there is no experiment {name}"
+        elif missing := remaining(experiments()[name], place):
+            left[place] = f"{missing} cells are missing; partwise lab run goes on with it"
+        elif not full and kept.get(name) == "full":
+            left[place] = "a full run is kept"
+        else:
+            run = (full, int(manifest["cells"])), place
+            worse, better = sorted([best.get(name, run), run])
+            best[name] = better
+            if worse != better:
+                left[worse[1]] = "there is a larger run"
+    return {name: place for name, (_, place) in best.items()}, left
 
 
 def keep(result: Reproduction, docs: Path) -> Path:
@@ -145,11 +196,29 @@ def render(found: Sequence[Kept]) -> str:
 
 
 def _counts(found: Sequence[Kept]) -> str:
-    pairs = {side: np.sum([one.counted(side) for one in found] or [(0, 0)], axis=0) for side in SIDES}
-    good = [f"{pairs[side][0]} of {pairs[side][1]}" for side in SIDES]
+    """Verdicts counted, and which experiments have run at the published size so far."""
+    literal, ours = _good(found)
+    lines = [f"**As published {literal} claims are reproduced, with our methods {ours}**, of those measured.", ""]
+    words = {"full": "At the published size", "quick": "Smaller than published, full runs to come"}
+    for size, text in words.items():
+        some = [one for one in found if one.size == size]
+        literal, ours = _good(some)
+        held = f" (as published {literal}, ours {ours}): {_listed(one.experiment.name for one in some)}" if some else ""
+        lines.append(f"- {text}: {len(some)} of {len(experiments())} experiments{held}.")
     missing = [name for name in experiments() if name not in {one.experiment.name for one in found}]
-    absent = f" Without results so far: {', '.join(f'`{name}`' for name in missing)}." if missing else ""
-    return f"**As published {good[0]} claims are reproduced, with our methods {good[1]}**, of those measured.{absent}\n"
+    if missing:
+        lines.append(f"- Without results so far: {_listed(missing)}.")
+    return "\n".join(lines) + "\n"
+
+
+def _good(found: Sequence[Kept]) -> list[str]:
+    """Claims that hold of those measured, as published and with ours."""
+    pairs = [np.sum([one.counted(side) for one in found] or [(0, 0)], axis=0) for side in SIDES]
+    return [f"{good} of {measured}" for good, measured in pairs]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _table(found: Sequence[Kept]) -> str:
@@ -159,12 +228,12 @@ def _table(found: Sequence[Kept]) -> str:
     ]
     document = ""
     for one in found:
-        name, manifest = one.experiment.name, one.result.manifest
+        name = one.experiment.name
         if one.experiment.document.partition(", appendix")[0] != document:
             document = one.experiment.document
             lines.append(_row([f"*{document}*", *[""] * 5]))
         sides = ["{} of {}".format(*one.counted(side)) if one.counted(side)[1] else "–" for side in SIDES]
-        cells = [f"[`{name}`]({FILES}/{name}/claims.csv)", f"{manifest['size']}, {manifest['seeds']}"]
+        cells = [f"[`{name}`]({FILES}/{name}/claims.csv)", f"{one.size}, {one.seeds}"]
         lines.append(_row([*cells, str(len(one.experiment.claims)), *sides, _telling(one)]))
     return "\n".join(lines) + "\n"
 
@@ -196,7 +265,7 @@ def _missed(found: Sequence[Kept]) -> str:
             if any(_known(row, side) and row[f"{side}_verdict"] not in GOOD for side in SIDES)
         ]
         if missed:
-            lines += [f"**`{one.experiment.name}`** ({one.result.manifest['size']})", ""]
+            lines += [f"**`{one.experiment.name}`** ({one.size})", ""]
             lines += [_bullet(claim, row) for claim, row in missed]
             changed = [one.experiment.changed] if one.experiment.changed else []
             lines += [*(f"\n{text}" for text in changed), ""]
