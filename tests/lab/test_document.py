@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 
 from partwise.cli.app import app
 from partwise.lab import document, experiments, load_result, run_experiment
+from partwise.lab import kept as kept_files
 from partwise.lab.claim import SIDES
-from partwise.lab.document import Kept, choose, keep, load_kept, render, write_document
+from partwise.lab.document import render, write_document
+from partwise.lab.kept import Kept, choose, keep, load_kept
 from tests.lab.toys import TOY
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -23,7 +25,8 @@ TOY_2 = replace(TOY, figures=(replace(TOY.figures[0], documented="table"),))
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
-    monkeypatch.setattr(document, "experiments", lambda: {"toy": TOY_2, "toy-2": TOY})
+    for module in (document, kept_files):
+        monkeypatch.setattr(module, "experiments", lambda: {"toy": TOY_2, "toy-2": TOY})
     keep(run_experiment(TOY_2, tmp_path / "run"), tmp_path / "docs")
     write_document(tmp_path / "docs")
     (one,) = load_kept(tmp_path / "docs")

@@ -128,7 +128,8 @@ def document(
     """
     from partwise.exceptions import InputError
     from partwise.lab import find_experiment, load_result
-    from partwise.lab.document import choose, keep, write_document
+    from partwise.lab.document import write_document
+    from partwise.lab.kept import choose, keep
 
     try:
         chosen, left = choose(folder, docs) if folder else ({}, {})
