@@ -16,7 +16,7 @@ import pytest
 
 import partwise
 from partwise.lab import experiments
-from partwise.lab.document import load_kept
+from partwise.lab.kept import load_kept
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")

@@ -133,6 +133,15 @@ def test_values():
     assert math.isnan(values.straightness(result(curves=curve), "b", case="c", factor=2.0))
 
 
+def test_an_error_that_does_not_fall_is_on_no_line() -> None:
+    def straight(*errors: float) -> float:
+        curve = [{"case": "c", "method": "a", "seed": 0, "n_iter": i, "error": error} for i, error in enumerate(errors)]
+        return values.straightness(result(curves=curve), "a", case="c", factor=10.0)
+
+    assert straight(1.0, 0.5, 0.4, 0.3) == 0.0
+    assert math.isnan(straight(1.0, 1e-3, 1e-3, 1e-3))  # two points are always on one
+
+
 def test_nothing_is_divided_by_zero():
     assert values.quotient(1.0, 2.0) == 0.5
     assert math.isnan(values.quotient(1.0, 0.0))

@@ -11,9 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from partwise.cli.app import app
-from partwise.lab import document, experiments, run_experiment
+from partwise.lab import document, experiments, load_result, run_experiment
+from partwise.lab import kept as kept_files
 from partwise.lab.claim import SIDES
-from partwise.lab.document import Kept, keep, load_kept, render, write_document
+from partwise.lab.document import render, write_document
+from partwise.lab.kept import Kept, choose, keep, load_kept
 from tests.lab.toys import TOY
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -23,7 +25,8 @@ TOY_2 = replace(TOY, figures=(replace(TOY.figures[0], documented="table"),))
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
-    monkeypatch.setattr(document, "experiments", lambda: {"toy": TOY_2, "toy-2": TOY})
+    for module in (document, kept_files):
+        monkeypatch.setattr(module, "experiments", lambda: {"toy": TOY_2, "toy-2": TOY})
     keep(run_experiment(TOY_2, tmp_path / "run"), tmp_path / "docs")
     write_document(tmp_path / "docs")
     (one,) = load_kept(tmp_path / "docs")
@@ -44,7 +47,10 @@ def test_tables_are_means_over_the_seeds(kept: Kept, tmp_path: Path):
 def test_page_has_verdicts_of_both_sides(kept: Kept):
     page = render([kept])
     assert "**As published 1 of 2 claims are reproduced, with our methods 2 of 2**" in page
-    assert "Without results so far: `toy-2`." in page
+    assert "- At the published size: 0 of 2 experiments.\n" in page
+    quick = "1 of 2 experiments (as published 1 of 2, ours 2 of 2): `toy`.\n"
+    assert f"- Smaller than published, full runs to come: {quick}" in page
+    assert "- Without results so far: `toy-2`." in page
     assert "| [`toy`](lab/toy/claims.csv) | quick, 2 | 4 | 1 of 2 | 2 of 2 | the truth is exact <i>: " in page
     assert (
         "- two is three: not reproduced as published: as published (true-weights) 2; asked ≥ 3. because it is" in page
@@ -66,14 +72,38 @@ def test_program(kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     text = page.read_text()
     page.unlink()
     run_experiment(TOY_2, tmp_path / "run" / "full", size="full", seeds=1)
-    for arguments, size in (([], "quick, 2"), ([str(tmp_path / "run")], "full, 1")):
+    for arguments, size in (([], "quick, 2"), ([str(tmp_path / "run")], "full, 1 of 3")):
         result = CliRunner().invoke(app, ["lab", "document", *arguments, "--docs", str(tmp_path / "docs")])
         assert result.exit_code == 0, result.output
         assert f"| {size} |" in page.read_text()  # the full run is preferred
     assert page.read_text() != text
+    assert "- At the published size: 1 of 2 experiments" in page.read_text()
     empty = tmp_path / "empty"
     empty.mkdir()
     assert CliRunner().invoke(app, ["lab", "document", str(empty)]).exit_code != 0
+
+
+def test_a_full_run_is_not_replaced_by_less(kept: Kept, tmp_path: Path):
+    docs, quick, full = (tmp_path / name for name in ("docs", "run", "run/full"))
+    run_experiment(TOY_2, full, size="full", seeds=1)
+    assert choose(quick, docs) == ({"toy": full}, {quick: "there is a larger run"})
+    keep(load_result(TOY_2, full), docs)
+    assert choose(quick, docs) == ({"toy": full}, {quick: "a full run is kept"})
+
+
+def test_what_is_not_complete_is_left_out(kept: Kept, tmp_path: Path):
+    full = tmp_path / "full"
+    run_experiment(TOY_2, full, size="full", seeds=1, methods=TOY_2.methods[:1])
+    chosen, left = choose(full, tmp_path / "docs")
+    assert not chosen
+    assert left[full] == "2 cells are missing; partwise lab run goes on with it"
+    run_experiment(TOY_2, full, size="full", seeds=1)
+    assert choose(full, tmp_path / "docs") == ({"toy": full}, {})
+
+
+def test_seeds_that_are_missing_are_told(kept: Kept):
+    fewer = replace(kept, result=replace(kept.result, manifest={**kept.result.manifest, "seeds": 1}))
+    assert "| quick, 1 of 2 |" in render([fewer])
 
 
 def test_committed_page_is_what_the_files_give():

@@ -62,10 +62,17 @@ def test_misses_are_explained_with_numbers() -> None:
         {"median_error": 0.02, "worst_error": 0.02, "predicted": 0.01, "apart": 1.0, "n": 100},
         {"median_error": 0.03, "worst_error": 0.5, "predicted": 0.01, "apart": 0.0, "n": 400},
     ]
-    common = {"method": METHOD, "seed": 0, "kind": "CTM, correlated", "against": ""}
-    result = Reproduction(definition, Measurements([cell | common for cell in cells]), Measurements(()), {})
-    assert claims["correlated-and"].judge(result).ours.why.startswith("It is 2 on 100 samples, 3 on 400 samples.")
+    common = {"seed": 0, "kind": "CTM, correlated", "against": ""}
+    rows = [{"case": str(cell["n"]), "method": METHOD} | cell | common for cell in cells]
+    for case, least, half in (("100", 0.009, 0.6), ("400", 0.011, 0.2)):
+        rows.append({"case": case, "method": "true-weights", "median_error": least, "worst_error": least} | common)
+        rows.append({"case": case, "method": "and-half", "lost": half} | common)
+    result = Reproduction(definition, Measurements(rows), Measurements(()), {})
+    text = claims["correlated-and"].judge(result).ours.why
+    assert text.startswith("It is 2 on 100 samples, 3 on 400 samples.")
+    assert text.endswith("errs by 1.00 of what the halves predict.")
     text = claims["verdicts-and-watched"].judge(result).ours.why
-    assert text == "1 of 1 good fits are doubted, for half of the samples was not enough; 1 of 1 bad ones are not."
+    assert text.startswith("1 of 1 good fits are doubted, 1 of 1 bad ones are not.")
+    assert "Of halves drawn anew 60% lose a part where a good fit is doubted, not measured where it is not" in text
     grown = replace(claims["blind-to-bias"], arguments={"against": ""}, ours=METHOD)
     assert grown.judge(result).ours.value == pytest.approx(1.5)

@@ -63,6 +63,25 @@ def test_each_makes_several(tmp_path: Path):
     assert [(claim.bound, claim.ours) for claim in found] == [(5.0, "facets"), (1.0, "hals")]
 
 
+def test_a_row_of_a_printed_table(tmp_path: Path):
+    columns = '[columns]\nplace = ["x", "y"]\nn = [10, 20]\n\n'
+    named = GOOD.replace('id = "a"', 'id = "{name}-{place}"').replace('"error"}', '"error", n = "{n}"}')
+    rows = 'each = [{name = "p", published = [1, 2]}, {name = "q", published = [3, 4], ours = "hals"}]\n'
+    found = load(tmp_path, columns + named.replace("bound = 1\n", "") + rows)
+    assert [(claim.id, claim.bound) for claim in found] == [("p-x", 1), ("p-y", 2), ("q-x", 3), ("q-y", 4)]
+    assert [claim.arguments["n"] for claim in found] == [10, 20, 10, 20]
+    assert [claim.ours for claim in found] == ["facets", "facets", "hals", "hals"]
+    assert all(claim.published for claim in found)
+
+
+def test_what_is_common_holds_unless_a_claim_says_otherwise(tmp_path: Path):
+    common = '[common]\nset_by = "document"\nset_on = 2026-11-01\nstyle = ".1f"\n\n'
+    (claim,) = load(tmp_path, common + GOOD.replace('set_by = "partwise"\n', ""))
+    assert (claim.set_by, claim.set_on, claim.style) == ("document", date(2026, 11, 17), ".1f")
+    with pytest.raises(InputError, match="unknown key colour"):
+        load(tmp_path, '[common]\ncolour = "red"\n\n' + GOOD)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -87,7 +106,10 @@ def test_each_makes_several(tmp_path: Path):
         ("bound = 1", "bound = 1\nchanged = [1]", "changed: a table is expected"),
         ('literal = "and-published"\nours = "facets"', "", "neither literal nor ours is named"),
         ('id = "a"', 'id = "{x}"', "some.toml, {x}: each gives no value for 'x'"),
-        ("[[claim]]", "[[claims]]", "only [[claim]] and [[changed]] are expected, not claims"),
+        ("[[claim]]", "[[claims]]", "only [common], [columns], [[claim]], [[changed]] are expected, not claims"),
+        ("[[claim]]", "[[common]]", "some.toml: [common] is one table"),
+        ("[[claim]]", "[common]\nbound = 1\n[[claim]]", "some.toml: [common] has bound, which is a claim's own"),
+        ("bound = 1", "each = [{published = [1, 2]}]", "a: published is a row of 2 numbers, and [columns] has not"),
         ("[[claim]]", "[[claim", "some.toml: "),
     ],
 )  # fmt: skip

@@ -123,23 +123,23 @@ def document(
 ) -> None:
     """Keep small tables of runs with the documentation, and make its page and figures of what is kept.
 
-    Of several runs of an experiment the full one is kept, or else the one with most cells.
+    Of several runs of an experiment the full one is kept, or else the one with most cells; a run that is not complete
+    is left out, and so is a quick one where a full one is kept.
     """
     from partwise.exceptions import InputError
-    from partwise.lab import find_experiment, load_result, read_manifest
-    from partwise.lab.document import keep, write_document
+    from partwise.lab import find_experiment, load_result
+    from partwise.lab.document import write_document
+    from partwise.lab.kept import choose, keep
 
     try:
-        best: dict[str, tuple[tuple[bool, int], Path]] = {}
-        for place in sorted(path.parent for path in folder.rglob("manifest.json")) if folder else []:
-            manifest = read_manifest(place)
-            rank = (manifest["size"] == "full", int(manifest["cells"]))
-            name = str(manifest["experiment"])
-            best[name] = max(best.get(name, ((False, -1), place)), (rank, place))
-        if folder and not best:
+        chosen, left = choose(folder, docs) if folder else ({}, {})
+        if folder and not chosen and not left:
             raise Failure(f"{folder} holds no results of the lab", 2)
-        for name, (_, place) in best.items():
+        for name, place in chosen.items():
             keep(load_result(find_experiment(name), place), docs)
+            _say(f"Kept {name}: ", place)
+        for place, why in left.items():
+            _say(f"Left out, {why}: ", place)
         _say("Page: ", write_document(docs))
     except InputError as error:
         raise Failure(str(error), 2) from error

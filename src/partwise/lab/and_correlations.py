@@ -279,6 +279,17 @@ def _never_absent(result: Reproduction, method: str, claim: Claim) -> str:
     )
 
 
+def _slows_down(result: Reproduction, method: str, claim: Claim) -> str:
+    """How fast the error falls at first and in the end: on a line both are the same."""
+    errors = result.curves.where(case=claim.arguments["case"], method=method, seed=0).values("error")
+    quarter = max(len(errors) // 4, 1)
+    first, last = errors[0] / errors[quarter], errors[-1 - quarter] / errors[-1]
+    return (
+        f"The error falls by a factor of {first:.2g} in the first quarter of the stages and of {last:.2g} in the last, "
+        f"to {errors[-1]:.1e}: it comes to an end above zero, as the claim on convergence says."
+    )
+
+
 CTM = Experiment(
     name="and-correlated-topics",
     title="A correlated topic model that deserves the name",
@@ -290,7 +301,7 @@ CTM = Experiment(
     methods=("and-published", "facets-same-start"),
     measures=("relative", "error", "weight_correlation"),
     seeds={"quick": 1, "full": 3},
-    explanations={"never_absent": _never_absent, "fresh_logits": _fresh_logits},
+    explanations={"never_absent": _never_absent, "fresh_logits": _fresh_logits, "slows_down": _slows_down},
     figures=(Figure("Error against stages", figures.way("n_iter", across="stages")),),
 )
 

@@ -1,108 +1,24 @@
-"""The documentation's page of the lab, from small files that are kept with it: no number without its file.
+"""The documentation's page of the lab: no number without its file.
 
-``docs/lab/<experiment>`` has ``results.csv`` (a row a case and method: means over the seeds, and their standard
-deviations), ``claims.csv`` (values and verdicts; words are in the register), ``curves.csv`` (what figures need) and
-``manifest.json``. ``docs/lab.md`` and its figures are functions of these files and of the register.
+``docs/lab.md`` and its figures are functions of what is kept (:mod:`partwise.lab.kept`) and of the register.
 """
 
 from __future__ import annotations
 
-import csv
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from partwise.lab.claim import GOOD, SIDES, UNKNOWN, Claim
-from partwise.lab.experiment import Experiment, Reproduction
-from partwise.lab.measurements import Measurements, Row, write_bytes
-from partwise.lab.measures import MEASURES
+from partwise.lab.kept import FILES, Kept, load_kept
+from partwise.lab.measurements import Row, write_bytes
 from partwise.lab.registry import experiments
 
-PAGE, FILES = "lab.md", "lab"  # in the folder of the documentation
+PAGE = "lab.md"  # in the folder of the documentation
 MARK = "<!-- results -->\n"  # where the results go in the text of the page
-POINTS = 30  # of a curve, for a figure of the documentation: more cannot be told apart at its width
-DIGITS = {"claims": ".10g"}  # a verdict must follow from its number, however near to the bound; else five are enough
-MANIFEST = ("experiment", "size", "seeds", "methods", "skipped", "cells", "versions", "seconds")
-WORDY = ("data", "reason", "stop", "image", "failure", "seed")  # columns that the documentation does not need
-
-
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """What is kept of a run."""
-
-    result: Reproduction
-    claims: Mapping[str, Row]
-
-    @property
-    def experiment(self) -> Experiment:
-        """What was run."""
-        return self.result.experiment
-
-    def lines(self) -> Iterable[tuple[Claim, Row]]:
-        """Claims of the register with the row of the run; those that it does not have are left out."""
-        return ((claim, self.claims[claim.id]) for claim in self.experiment.claims if claim.id in self.claims)
-
-    def counted(self, side: str) -> tuple[int, int]:
-        """Claims that hold, and all that were measured."""
-        names = [row[f"{side}_verdict"] for _, row in self.lines() if row[f"{side}_verdict"] not in ("", UNKNOWN)]
-        return sum(name in GOOD for name in names), len(names)
-
-
-def keep(result: Reproduction, docs: Path) -> Path:
-    """Write what the documentation keeps of a run.
-
-    Parameters
-    ----------
-    result : Reproduction
-        A run.
-    docs : Path
-        The folder of the documentation.
-
-    Returns
-    -------
-    Path
-        The folder of the files.
-    """
-    folder = docs / FILES / result.experiment.name
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.iterdir():
-        old.unlink()
-    _write(_means(result), folder / "results.csv")
-    _write(_claims(result), folder / "claims.csv")
-    if any(figure.documented == "curves" for figure in result.experiment.figures):
-        _write(_thin(result), folder / "curves.csv")
-    kept = {name: result.manifest[name] for name in MANIFEST if name in result.manifest}
-    write_bytes(folder / "manifest.json", (json.dumps(kept, indent=1, ensure_ascii=False) + "\n").encode())
-    return folder
-
-
-def load_kept(docs: Path) -> list[Kept]:
-    """Read what the documentation keeps, in the order of the experiments.
-
-    Parameters
-    ----------
-    docs : Path
-        The folder of the documentation.
-
-    Returns
-    -------
-    list of Kept
-        Experiments that are not kept are missing.
-    """
-    found = []
-    for name, experiment in experiments().items():
-        folder = docs / FILES / name
-        if (folder / "manifest.json").exists():
-            manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-            tables = [Measurements(_read(folder / f"{what}.csv")) for what in ("results", "curves", "claims")]
-            result = Reproduction(experiment, tables[0], tables[1], manifest)
-            found.append(Kept(result, {row["id"]: row for row in tables[2]}))
-    return found
 
 
 def write_document(docs: Path) -> Path:
@@ -145,11 +61,29 @@ def render(found: Sequence[Kept]) -> str:
 
 
 def _counts(found: Sequence[Kept]) -> str:
-    pairs = {side: np.sum([one.counted(side) for one in found] or [(0, 0)], axis=0) for side in SIDES}
-    good = [f"{pairs[side][0]} of {pairs[side][1]}" for side in SIDES]
+    """Verdicts counted, and which experiments have run at the published size so far."""
+    literal, ours = _good(found)
+    lines = [f"**As published {literal} claims are reproduced, with our methods {ours}**, of those measured.", ""]
+    words = {"full": "At the published size", "quick": "Smaller than published, full runs to come"}
+    for size, text in words.items():
+        some = [one for one in found if one.size == size]
+        literal, ours = _good(some)
+        held = f" (as published {literal}, ours {ours}): {_listed(one.experiment.name for one in some)}" if some else ""
+        lines.append(f"- {text}: {len(some)} of {len(experiments())} experiments{held}.")
     missing = [name for name in experiments() if name not in {one.experiment.name for one in found}]
-    absent = f" Without results so far: {', '.join(f'`{name}`' for name in missing)}." if missing else ""
-    return f"**As published {good[0]} claims are reproduced, with our methods {good[1]}**, of those measured.{absent}\n"
+    if missing:
+        lines.append(f"- Without results so far: {_listed(missing)}.")
+    return "\n".join(lines) + "\n"
+
+
+def _good(found: Sequence[Kept]) -> list[str]:
+    """Claims that hold of those measured, as published and with ours."""
+    pairs = [np.sum([one.counted(side) for one in found] or [(0, 0)], axis=0) for side in SIDES]
+    return [f"{good} of {measured}" for good, measured in pairs]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _table(found: Sequence[Kept]) -> str:
@@ -159,12 +93,12 @@ def _table(found: Sequence[Kept]) -> str:
     ]
     document = ""
     for one in found:
-        name, manifest = one.experiment.name, one.result.manifest
+        name = one.experiment.name
         if one.experiment.document.partition(", appendix")[0] != document:
             document = one.experiment.document
             lines.append(_row([f"*{document}*", *[""] * 5]))
         sides = ["{} of {}".format(*one.counted(side)) if one.counted(side)[1] else "–" for side in SIDES]
-        cells = [f"[`{name}`]({FILES}/{name}/claims.csv)", f"{manifest['size']}, {manifest['seeds']}"]
+        cells = [f"[`{name}`]({FILES}/{name}/claims.csv)", f"{one.size}, {one.seeds}"]
         lines.append(_row([*cells, str(len(one.experiment.claims)), *sides, _telling(one)]))
     return "\n".join(lines) + "\n"
 
@@ -196,7 +130,7 @@ def _missed(found: Sequence[Kept]) -> str:
             if any(_known(row, side) and row[f"{side}_verdict"] not in GOOD for side in SIDES)
         ]
         if missed:
-            lines += [f"**`{one.experiment.name}`** ({one.result.manifest['size']})", ""]
+            lines += [f"**`{one.experiment.name}`** ({one.size})", ""]
             lines += [_bullet(claim, row) for claim, row in missed]
             changed = [one.experiment.changed] if one.experiment.changed else []
             lines += [*(f"\n{text}" for text in changed), ""]
@@ -253,80 +187,5 @@ def _drawn(drawing: Any) -> bytes:
     return as_svg(drawing).replace("currentColor", INK).encode()
 
 
-def _means(result: Reproduction) -> list[Row]:
-    rows: list[Row] = []
-    for case in result.table.distinct("case"):
-        for method in result.table.where(case=case).distinct("method"):
-            group = result.table.where(case=case, method=method)
-            row: dict[str, Any] = {"case": case, "method": method, "seeds": len(group)}
-            for column in group.columns:
-                values = group.values(column)
-                if column in row or column in WORDY:
-                    continue
-                if np.isnan(values).all():
-                    row[column] = group[0].get(column, "")
-                    continue
-                row[column] = group.mean(column)
-                if column in MEASURES and len(values) > 1:
-                    row[f"{column}_sd"] = float(np.std(values, ddof=1)) if np.isfinite(values).all() else np.nan
-            rows.append(row)
-    return rows
-
-
-def _claims(result: Reproduction) -> list[Row]:
-    rows: list[Row] = []
-    for one in result.verdicts():
-        row: dict[str, Any] = {"id": one.claim.id}
-        for side in SIDES:
-            verdict = one.sides.get(side)
-            row[f"{side}_value"] = verdict.value if verdict else np.nan
-            row[f"{side}_tolerance"] = verdict.tolerance if verdict else np.nan
-            row[f"{side}_verdict"] = verdict.name if verdict else ""
-        rows.append(row | {"met_by": " ".join(one.met_by), "explanation": " ".join(one.explanations)})
-    return rows
-
-
-def _thin(result: Reproduction) -> list[Row]:
-    rows: list[Row] = []
-    for case in result.curves.distinct("case"):
-        for method in result.curves.distinct("method"):
-            curve = result.curves.where(case=case, method=method, seed=0)
-            for place in np.unique(np.linspace(0, len(curve) - 1, POINTS).astype(int)) if len(curve) else ():
-                point = curve[int(place)]
-                names = [name for name in ("n_iter", "time", "error", "objective") if name in point]
-                rows.append({"case": case, "method": method, "seed": 0} | {name: point[name] for name in names})
-    return rows
-
-
 def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-
-def _write(rows: Sequence[Row], path: Path) -> None:
-    if rows:
-        style = DIGITS.get(path.stem, ".5g")
-        short = [{name: _short(value, style) for name, value in row.items()} for row in rows]
-        write_bytes(path, Measurements(short).csv().encode())
-
-
-def _short(value: Any, style: str) -> Any:
-    if isinstance(value, float):
-        return "" if np.isnan(value) else format(value, style)
-    return value
-
-
-def _read(path: Path) -> list[Row]:
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return [{name: _number(name, value) for name, value in row.items()} for row in csv.DictReader(file)]
-
-
-def _number(name: str, value: str) -> Any:
-    """A cell as it was: a number if it is one; nothing is NaN where numbers are."""
-    if value == "" and name.endswith(("_value", "_tolerance")):
-        return float("nan")
-    try:
-        return int(value) if name == "seed" else float(value)
-    except ValueError:
-        return value

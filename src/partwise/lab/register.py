@@ -1,8 +1,10 @@
 """The register of claims: a TOML file an experiment, read strictly; what is misspelt is an error and not ignored.
 
-A file is a list of ``[[claim]]`` tables with the keys of `KEYS`. ``each`` makes several of one: a list of tables, or a
-table of lists (every combination); what it gives fills ``{names}`` in the texts, or stands for a key of its own name.
-``[[changed]]`` tables beside them tell what else was changed after a result: a setting, or a claim that was dropped.
+A file is a list of ``[[claim]]`` tables with the keys of `KEYS`; ``[common]`` has what holds for those that do not say
+otherwise. ``each`` makes several of one: a list of tables, or a table of lists (every combination); what it gives fills
+``{names}`` in the texts, or stands for a key of its own name. Where ``published`` is a list in it, it is a row of a
+printed table, whose ``[columns]``, lists of the same length, the file has once. ``[[changed]]`` tables beside them tell
+what else was changed after a result: a setting, or a claim that was dropped.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "changed": list,
     "telling": bool,
 }
+TABLES = {"common": "[common]", "columns": "[columns]", "claim": "[[claim]]", "changed": "[[changed]]"}
 NEEDED = ("id", "text", "sentence", "statistic", "better", "set_by", "set_on")
+OWN = ("id", "text", "bound", "published", "changed")  # what every claim says itself
 # what a claim has as the file has it
 PLAIN = ("sentence", "where", "better", "runs", "log", "style", "set_by", "set_on", "trivial", "telling")
 CHANGE = {"on": date, "was": str, "now": str, "why": str}
@@ -74,8 +78,9 @@ def load_claims(
     known: dict[str, Mapping[str, Any]] = {"statistic": dict(STATISTICS) | dict(statistics), "why": explanations}
     known |= dict.fromkeys(SIDES, CONTENDERS)
     claims: dict[str, Claim] = {}
-    for entry in _content(path).get("claim", []):
-        for filled in _each(entry, path.name):
+    content = _content(path)
+    for entry in content.get("claim", []):
+        for filled in _each(content.get("common", {}) | entry, content.get("columns", {}), path.name):
             claim = _claim(filled, known, f"{path.name}, {filled.get('id', 'a claim without id')}")
             if claim.id in claims:
                 raise InputError(f"{path.name}: two claims have the id {claim.id}")
@@ -104,9 +109,14 @@ def _content(path: Path) -> dict[str, Any]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path.name}: {error}") from error
-    unknown = sorted(set(content) - {"claim", "changed"})
+    unknown = sorted(set(content) - set(TABLES))
     if unknown:
-        raise InputError(f"{path.name}: only [[claim]] and [[changed]] are expected, not {', '.join(unknown)}")
+        raise InputError(f"{path.name}: only {', '.join(TABLES.values())} are expected, not {', '.join(unknown)}")
+    for name in ("common", "columns"):
+        if not isinstance(content.get(name, {}), dict):
+            raise InputError(f"{path.name}: {TABLES[name]} is one table")
+    if shared := [key for key in OWN if key in content.get("common", {})]:
+        raise InputError(f"{path.name}: [common] has {', '.join(shared)}, which is a claim's own")
     return content
 
 
@@ -116,20 +126,30 @@ def _changes(entries: list[Any], where: str) -> tuple[Change, ...]:
     return tuple(Change(**one) for one in entries)
 
 
-def _each(entry: Mapping[str, Any], file: str) -> Iterator[dict[str, Any]]:
+def _each(entry: Mapping[str, Any], columns: Mapping[str, list[Any]], file: str) -> Iterator[dict[str, Any]]:
     """The claims that an entry stands for."""
     plain = {key: value for key, value in entry.items() if key != "each"}
     each = entry.get("each", [{}])
     if isinstance(each, dict):
         each = [dict(zip(each, values, strict=True)) for values in product(*each.values())]
-    for values in each:
-        try:
-            yield {
-                key: _filled(value, values)
-                for key, value in (plain | {key: value for key, value in values.items() if key in KEYS}).items()
-            }
-        except KeyError as error:
-            raise InputError(f"{file}, {entry.get('id')}: each gives no value for {error}") from error
+    try:
+        for row in each:
+            for values in _across(row, columns, f"{file}, {entry.get('id')}"):
+                own = {key: value for key, value in values.items() if key in KEYS}
+                yield {key: _filled(value, values) for key, value in (plain | own).items()}
+    except KeyError as error:
+        raise InputError(f"{file}, {entry.get('id')}: each gives no value for {error}") from error
+
+
+def _across(row: Mapping[str, Any], columns: Mapping[str, list[Any]], where: str) -> list[dict[str, Any]]:
+    """The values of a row of a printed table, one for each column; of anything else, the one that it is."""
+    numbers = row.get("published")
+    if not isinstance(numbers, list):
+        return [dict(row)]
+    if not columns or any(len(column) != len(numbers) for column in columns.values()):
+        raise InputError(f"{where}: published is a row of {len(numbers)} numbers, and [columns] has not as many")
+    names = [*columns, "published"]
+    return [{**row, **dict(zip(names, place, strict=True))} for place in zip(*columns.values(), numbers, strict=True)]
 
 
 def _filled(value: Any, values: Mapping[str, Any]) -> Any:

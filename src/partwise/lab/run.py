@@ -132,6 +132,29 @@ def load_result(experiment: Experiment, folder: Path) -> Reproduction:
     return Reproduction(experiment, Measurements(rows), Measurements(curves), manifest, folder)
 
 
+def remaining(experiment: Experiment, folder: Path) -> int:
+    """Cells that a run has still to measure.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What was run.
+    folder : Path
+        Where.
+
+    Returns
+    -------
+    int
+        Of all methods of the experiment, also those that were not asked for; data that is not there does not count.
+    """
+    manifest, journal = read_manifest(folder), _journal(folder)
+    methods = dict.fromkeys([*manifest["methods"], *experiment.methods_for(manifest["size"])])
+    return sum(
+        cell[0].name not in manifest["skipped"] and not _measured(journal.done.get(_key(*cell)), experiment)
+        for cell in _asked(experiment, {**manifest, "methods": list(methods)})
+    )
+
+
 def finish(experiment: Experiment, folder: Path) -> Reproduction:
     """Write the tables and the page of what the journal holds.
 

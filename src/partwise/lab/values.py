@@ -62,12 +62,16 @@ def worst_ratio(result: Reproduction, method: str, *, column: str, than: str) ->
 
 
 def straightness(result: Reproduction, method: str, *, case: str, factor: float, of: str = "error") -> float:
-    """Squared correlation of log(`of`) with the iteration, until the error is within a factor of its least."""
+    """Squared correlation of log(`of`) with the iteration, until the error is within a factor of its least.
+
+    0 if the error never falls by that factor; NaN if it does in fewer than three iterations, too few for a line.
+    """
     rows = result.curves.where(case=case, method=method, seed=0)
     error, values, step = (rows.values(column) for column in ("error", of, "n_iter"))
-    falling = (error > factor * np.min(error, initial=np.inf)) & np.isfinite(values) & (values > 0.0)
+    above = error > factor * np.min(error, initial=np.inf)
+    falling = above & np.isfinite(values) & (values > 0.0)
     if falling.sum() < 3:
-        return NOTHING
+        return 0.0 if len(error) > 2 and not above.any() else NOTHING
     return float(np.corrcoef(step[falling], np.log(values[falling]))[0, 1] ** 2)
 
 
