@@ -16,6 +16,7 @@ from partwise.lab.experiment import Contender, Found, Problem
 from partwise.lab.measures import MEASURES
 from partwise.lab.peers.base import peer
 from partwise.lab.run import run_experiment
+from partwise.lab.truth_table import BEGIN, END, insert, table
 from partwise.lab.truths.base import KINDS, classes_by_parts, matched_parts, matched_proportions
 
 TRUTH = find_experiment("truth")
@@ -116,3 +117,17 @@ def test_a_measure_of_another_kind_is_not_measured(tmp_path: Path):
     assert np.isnan(result.table.mean("nmi"))
     assert result.kept("toy", "truth", 0) is not None
     assert not [row["failure"] for row in result.table if row.get("failure")]
+
+
+def test_the_table_of_a_run(tmp_path: Path):
+    methods = ["SPA", "XRAY", "trivial-constant"]
+    result = run_experiment(replace(TRUTH, timed=False), tmp_path, size="tiny", seeds=1, methods=methods)
+    result = replace(result, manifest={**result.manifest, "size": "quick"})
+    text = table(result)
+    best = min(result.table.mean("angle", method=name) for name in methods[:2])
+    assert text.splitlines()[0] == "|  | toy |"
+    assert f"**{best:.2f}**<br><small>" in text
+    assert "| trivial-constant |" in text
+    page = insert(f"before\n{BEGIN}old\n{END}after\n", [result])
+    assert page == f"before\n{BEGIN}{text}{END}after\n"
+    assert insert("no marks", [result]) == "no marks"

@@ -22,8 +22,10 @@ from partwise.lab.experiment import Experiment, Reproduction
 from partwise.lab.measurements import Measurements, Row, write_bytes
 from partwise.lab.measures import MEASURES
 from partwise.lab.registry import experiments
+from partwise.lab.truth_table import insert
 
 PAGE, FILES = "lab.md", "lab"  # in the folder of the documentation
+CHOOSING, OPENING = "choosing.md", "truth"  # a page that the table of an experiment opens
 MARK = "<!-- results -->\n"  # where the results go in the text of the page
 POINTS = 30  # of a curve, for a figure of the documentation: more cannot be told apart at its width
 DIGITS = {"claims": ".10g"}  # a verdict must follow from its number, however near to the bound; else five are enough
@@ -123,7 +125,28 @@ def write_document(docs: Path) -> Path:
         for name, drawing in _figures(one):
             write_bytes(docs / name, _drawn(drawing))
     write_bytes(docs / PAGE, render(found).encode())
+    if (docs / CHOOSING).exists():
+        write_bytes(docs / CHOOSING, opened(docs, found).encode())
     return docs / PAGE
+
+
+def opened(docs: Path, found: Sequence[Kept]) -> str:
+    """The page on choosing a method with the table of the truth made anew.
+
+    Parameters
+    ----------
+    docs : Path
+        The folder of the documentation.
+    found : sequence of Kept
+        What is kept.
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    results = [one.result for one in found if one.experiment.name == OPENING]
+    return insert((docs / CHOOSING).read_text(encoding="utf-8"), results)
 
 
 def render(found: Sequence[Kept]) -> str:
