@@ -303,3 +303,21 @@ def test_slope_divides_the_length_out(slope):
     before, after = np.linalg.norm(raw, axis=1), np.linalg.norm(found, axis=1)
     # a row is divided by (1 - slope) mean + slope length, and raw rows have a mean length of 1 already
     np.testing.assert_allclose(after, before / ((1 - slope) + slope * before), rtol=1e-12)
+
+
+def test_shen_orr(data_home):
+    arrays = datasets.load_shen_orr(data_home=data_home)
+    assert arrays.X.shape == (42, 600)
+    assert arrays.component_names == ["Liver", "Brain", "Lung"]
+    np.testing.assert_allclose(arrays.weights.sum(axis=1), 1.0)
+    assert len({tuple(row) for row in arrays.weights.round(6).tolist()}) == 14
+    np.testing.assert_allclose(arrays.components[0], arrays.X[arrays.weights[:, 0] == 1.0].mean(axis=0))
+
+
+def test_cellmix4(data_home):
+    wells = datasets.load_cellmix4(data_home=data_home)
+    assert wells.X.shape == (len(wells.sample_names), len(wells.feature_names)) == (288, 15149)
+    np.testing.assert_array_equal(wells.X, wells.X.round())
+    well = wells.sample_names.index("L19")  # 7, 0 and 2 cells, says the file
+    np.testing.assert_allclose(wells.weights[well], [7 / 9, 0.0, 2 / 9])
+    np.testing.assert_allclose(wells.weights.sum(axis=1), 1.0)

@@ -109,6 +109,7 @@ def test_seeds_that_are_missing_are_told(kept: Kept):
 def test_committed_page_is_what_the_files_give():
     found = load_kept(DOCS)
     assert (DOCS / document.PAGE).read_text(encoding="utf-8") == render(found), "run partwise lab document"
+    assert (DOCS / document.CHOOSING).read_text(encoding="utf-8") == document.opened(DOCS, found), "the same"
     addresses = {name for one in found for name, _ in document._figures(one)}
     assert {path.relative_to(DOCS).as_posix() for path in (DOCS / "lab").rglob("*.svg")} == addresses
     assert {path.name for path in (DOCS / "lab").iterdir()} <= set(experiments())

@@ -13,6 +13,7 @@ from partwise.datasets.loaders import (
     load_bbc,
     load_brca21,
     load_cbcl,
+    load_cellmix4,
     load_cosmic,
     load_jasper_ridge,
     load_mnist,
@@ -21,6 +22,7 @@ from partwise.datasets.loaders import (
     load_olivetti,
     load_pbmc3k,
     load_reuters,
+    load_shen_orr,
     load_tdt2,
     load_yale,
 )
@@ -33,6 +35,7 @@ from partwise.datasets.noise import (
     add_multinomial_noise,
     add_unbiased_noise,
 )
+from partwise.datasets.scenes import make_scene
 from partwise.datasets.separable import make_dominant, make_laurberg, make_separable, make_strictly_dominant
 from partwise.datasets.text import read_texts
 from partwise.datasets.topics import make_topics
@@ -52,6 +55,7 @@ __all__ = [
     "load_bbc",
     "load_brca21",
     "load_cbcl",
+    "load_cellmix4",
     "load_cosmic",
     "load_jasper_ridge",
     "load_mnist",
@@ -60,6 +64,7 @@ __all__ = [
     "load_olivetti",
     "load_pbmc3k",
     "load_reuters",
+    "load_shen_orr",
     "load_tdt2",
     "load_yale",
     "make_binary_mixtures",
@@ -68,6 +73,7 @@ __all__ = [
     "make_dominant",
     "make_independent_mixtures",
     "make_laurberg",
+    "make_scene",
     "make_separable",
     "make_strictly_dominant",
     "make_topics",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 
@@ -31,3 +32,22 @@ def by_name(package: str, modules: Sequence[str], attribute: str) -> dict[str, A
                 raise ValueError(f"two of {package} are called {one.name}")
             found[one.name] = one
     return found
+
+
+def files_of(package: str, *, but: Sequence[str] = ("base",)) -> tuple[str, ...]:
+    """The modules that lie in a package: a new file is taken up without being named anywhere.
+
+    Parameters
+    ----------
+    package : str
+        Its name.
+    but : sequence of str
+        Modules that hold what the others have in common.
+
+    Returns
+    -------
+    tuple of str
+        Their names, by the alphabet.
+    """
+    found = iter_modules(import_module(package).__path__)
+    return tuple(sorted(module.name for module in found if module.name not in but))

@@ -16,8 +16,10 @@ from partwise.lab.claim import GOOD, SIDES, UNKNOWN, Claim
 from partwise.lab.kept import FILES, Kept, load_kept
 from partwise.lab.measurements import Row, write_bytes
 from partwise.lab.registry import experiments
+from partwise.lab.truth_table import insert
 
 PAGE = "lab.md"  # in the folder of the documentation
+CHOOSING, OPENING = "choosing.md", "truth"  # a page that the table of an experiment opens
 MARK = "<!-- results -->\n"  # where the results go in the text of the page
 
 
@@ -39,7 +41,28 @@ def write_document(docs: Path) -> Path:
         for name, drawing in _figures(one):
             write_bytes(docs / name, _drawn(drawing))
     write_bytes(docs / PAGE, render(found).encode())
+    if (docs / CHOOSING).exists():
+        write_bytes(docs / CHOOSING, opened(docs, found).encode())
     return docs / PAGE
+
+
+def opened(docs: Path, found: Sequence[Kept]) -> str:
+    """The page on choosing a method with the table of the truth made anew.
+
+    Parameters
+    ----------
+    docs : Path
+        The folder of the documentation.
+    found : sequence of Kept
+        What is kept.
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    results = [one.result for one in found if one.experiment.name == OPENING]
+    return insert((docs / CHOOSING).read_text(encoding="utf-8"), results)
 
 
 def render(found: Sequence[Kept]) -> str:

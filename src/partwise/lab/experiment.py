@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,6 +44,8 @@ class Problem:
         Samples that were left out of ``X``, for which ``held_out_signal`` is the truth.
     held_out_signal : ndarray or None
         The held out samples without noise.
+    counts : sparse array, optional
+        Of texts, the counts of words that ``X`` was made of, for methods that want these.
     note : str
         What the data is, for the page.
     """
@@ -58,6 +61,7 @@ class Problem:
     image_shape: tuple[int, int] | None = None
     held_out: np.ndarray | None = None
     held_out_signal: np.ndarray | None = None
+    counts: Any = None
     note: str = ""
 
     @classmethod
@@ -74,7 +78,9 @@ class Case:
     """One data set: a name, a function of the seed that makes it, and columns that say where it stands.
 
     A case that is there as evidence, and not published itself, is run once, by the methods named in `evidence`; those
-    named in `skip` are not run, because the case is nothing to them.
+    named in `skip` are not run, because the case is nothing to them. Where `measures` are named, it has no others.
+    ``picture(problem, found)`` is what is kept of a method to be drawn, instead of its components, and of the truth,
+    which is given as None.
     """
 
     name: str
@@ -82,13 +88,16 @@ class Case:
     at: Mapping[str, Any] = field(default_factory=dict)
     evidence: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+    picture: Callable[[Problem, Found | None], np.ndarray] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
     """What a method returns: components; weights, labels, anchors or detectors where it has its own; its way there.
 
-    Weights are the values of anchor features, if there are any, else those of non-negative least squares.
+    Weights are the values of anchor features, if there are any, else those of non-negative least squares. Proportions
+    are made when somebody asks for them.
     """
 
     components: np.ndarray
@@ -96,6 +105,7 @@ class Found:
     labels: np.ndarray | None = None
     anchors: np.ndarray | None = None
     detectors: np.ndarray | None = None
+    proportions: Callable[[], Any] | None = None
     curve: Sequence[Mapping[str, float]] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -104,13 +114,25 @@ class Found:
 class Contender:
     """A method under its name: ``run(problem, seed, budget)`` with a limit in seconds or None; what it is, in words.
 
-    It is `literal` if constants, starts, weights and preparation are the published ones, and nothing is ours.
+    It is `literal` if constants, starts, weights and preparation are the published ones, and nothing is ours. What
+    `needs` another library (a module's name) is left out, and told, where that is not installed; what is made for some
+    `kinds` of data sets with a truth only is not run on the others.
     """
 
     name: str
     note: str
     run: Callable[[Problem, int, float | None], Found]
     literal: bool = False
+    needs: str = ""
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def installed(self) -> bool:
+        """Whether what it needs is there: a module, or a part of one where another library has the same name."""
+        try:
+            return not self.needs or find_spec(self.needs) is not None
+        except ModuleNotFoundError:  # the package of a part
+            return False
 
 
 @dataclass(frozen=True)
@@ -208,7 +230,7 @@ class Experiment:
         return self.register or FOLDER / f"{self.name}.toml"
 
     def methods_for(self, size: Size) -> tuple[str, ...]:
-        """Methods that run if none are named, and what is none."""
+        """Methods that run if none are named, whether or not they are installed, and what is none."""
         return (*(name for name in self.methods if size == "full" or name not in self.slow), *self.trivials)
 
     def published(self, column: str) -> dict[str, dict[str, float]]:
@@ -260,7 +282,7 @@ class Reproduction:
             yield replace(self, table=self.table.where(seed=seed), curves=self.curves.where(seed=seed))
 
     def kept(self, case: str, what: str, seed: int) -> np.ndarray | None:
-        """The components of a method, its detectors, or a few samples, where they were kept."""
+        """The components of a method, its detectors, its picture, or a few samples, where they were kept."""
         path = self.folder / kept_as(case, what, seed) if self.folder else None
         return np.load(path) if path is not None and path.exists() else None
 
@@ -270,7 +292,7 @@ class Reproduction:
         return rows.values("time"), rows.values(column)
 
 
-SAMPLES = "samples"  # kept beside what the methods found
+SAMPLES, TRUTH = "samples", "truth"  # kept beside what the methods found
 
 
 def detectors_of(method: str) -> str:

@@ -175,6 +175,8 @@ def _pivot(result: Reproduction, measure: str) -> dict[str, Any]:
     rows = []
     for case in table.distinct("case"):
         means = np.array([table.mean(measure, case=case, method=name) for name in names])
+        if measure in MEASURES and np.isnan(means).all():
+            continue  # not a measure of this case
         best = _best(means, names, better, result.experiment.trivials)
         cells = [
             ("–" if np.isnan(value) else format(value, style), bool(mark))

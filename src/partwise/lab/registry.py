@@ -26,6 +26,7 @@ MODULES = (
     "lecture_pairs",
     "grid",
     "monitor",
+    "truth",
 )
 
 

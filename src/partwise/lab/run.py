@@ -18,6 +18,7 @@ from partwise.exceptions import DataNotFoundError, InputError
 from partwise.lab.contenders import CONTENDERS
 from partwise.lab.experiment import (
     SAMPLES,
+    TRUTH,
     Case,
     Experiment,
     Found,
@@ -81,6 +82,8 @@ def run_experiment(
     """
     chosen = tuple(methods) or experiment.methods_for(size)
     _check_methods(chosen)
+    absent = {name: CONTENDERS[name].needs for name in chosen if not CONTENDERS[name].installed}
+    chosen = tuple(name for name in chosen if name not in absent)
     if literal:
         if not any(CONTENDERS[name].literal for name in chosen):
             raise InputError(f"no method of {experiment.name} is literally published", parameter="literal")
@@ -90,6 +93,7 @@ def run_experiment(
         raise InputError(f"seeds={seeds} must be at least 1", parameter="seeds")
     with RunFolder(folder):
         manifest = _begin(folder, experiment, size, chosen, count)
+        manifest.update(absent=absent)
         journal = _journal(folder)
         wanted = list(cells(experiment.cases(size), range(count), chosen))
         todo = [cell for cell in wanted if not _measured(journal.done.get(_key(*cell)), experiment)]
@@ -266,7 +270,9 @@ def _cell(
             row["seconds"] = float(found.facts.get("seconds", time.perf_counter() - begin))
             _stop_if_interrupted(found)
             for measure in session.experiment.measures:
-                row[measure] = float(MEASURES[measure].of(problem, found))
+                row[measure] = (
+                    float(MEASURES[measure].of(problem, found)) if measure in (case.measures or (measure,)) else np.nan
+                )
     except FAILURES as error:
         return row | {"failure": f"{type(error).__name__}: {error}"}, ()
     row |= {key: value for key, value in found.facts.items() if key != "seconds"}
@@ -274,6 +280,8 @@ def _cell(
         row["image"] = "{}x{}".format(*problem.image_shape)
     if session.experiment.keep:
         kept = {name: found.components, detectors_of(name): found.detectors, SAMPLES: problem.X[:SHOWN]}
+        if case.picture is not None:
+            kept = {name: case.picture(problem, found), TRUTH: case.picture(problem, None)}
         for what, rows in kept.items():
             _keep(rows, session.journal.path.parent / kept_as(case.name, what, seed))
     return row, _thinned(found.curve)

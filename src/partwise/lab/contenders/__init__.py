@@ -21,5 +21,6 @@ MODULES = (
     "classic",
     "monitor",
     "trivial",
+    "ours",
 )
 CONTENDERS: dict[str, Contender] = by_name(__name__, MODULES, "CONTENDERS")

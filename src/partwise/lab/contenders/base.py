@@ -70,7 +70,7 @@ def fitted(
         if start and problem.start is not None:
             more["init"] = lifted(problem) if clip else problem.start
         if budget is not None and "callbacks" in known:
-            more["callbacks"] = [partial(_out_of_time, budget=budget)]
+            more["callbacks"] = [partial(out_of_time, budget=budget)]
         model.set_params(**more)
         X = _data(problem, clip, seed if fresh else None)
         # the truth goes into the history alone, and measuring it is not on the clock
@@ -85,7 +85,7 @@ def fitted(
             anchors=np.asarray(model.anchors_) if anchored else None,
             detectors=getattr(model, "detectors_", None),
             curve=_curve(model),
-            facts=_facts(model, seconds)
+            facts=facts_of(model, seconds)
             | (modes_of(np.asarray(model.encode(X))) if codes else {})
             | {"processor_seconds": work}
             | ({"once": once} if once else {}),
@@ -96,7 +96,7 @@ def fitted(
 
 def summary(model: Any, *, weights: Any = None, **facts: Any) -> Found:
     """What a fitted model found, its way there and further facts."""
-    return Found(model.components_, weights=weights, curve=_curve(model), facts=_facts(model, np.nan) | facts)
+    return Found(model.components_, weights=weights, curve=_curve(model), facts=facts_of(model, np.nan) | facts)
 
 
 def modes_of(codes: np.ndarray) -> dict[str, float]:
@@ -135,11 +135,13 @@ def lifted(problem: Problem) -> np.ndarray:
     return start
 
 
-def _out_of_time(progress: Progress, budget: float) -> Stop | None:
+def out_of_time(progress: Progress, budget: float) -> Stop | None:
+    """A callback that ends a fit."""
     return Stop("time", progress.seconds, budget) if progress.seconds > budget else None
 
 
-def _facts(model: Any, seconds: float) -> dict[str, Any]:
+def facts_of(model: Any, seconds: float) -> dict[str, Any]:
+    """What a fitted model knows of itself."""
     history = getattr(model, "history_", {})
     # the history's clock stands still while the error against the truth is measured
     facts: dict[str, Any] = {"seconds": float(history["time"][-1]) if "time" in history else seconds}

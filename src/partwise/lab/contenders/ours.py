@@ -1,0 +1,44 @@
+"""Every method of the catalog with its defaults, under the name of its class; and the other libraries' methods."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any
+
+from partwise.estimators.catalog import METHODS, Method
+from partwise.lab.contenders.base import facts_of, out_of_time
+from partwise.lab.experiment import Contender, Found, Problem
+from partwise.lab.peers import PEERS
+
+# linear programs with a variable for every pair of samples, or one for every sample: minutes beyond this
+LONGEST = {"SeparableLP": 300, "ConvexHull": 1000}
+COUNTING = ("AnchorTopics",)  # of texts it is given counts, which is what it models
+
+
+def catalogued(method: Method, problem: Problem, seed: int, budget: float | None) -> Found:
+    """Parts and weights by a method that is told k and nothing else."""
+    X = problem.counts if method.estimator in COUNTING and problem.counts is not None else problem.X
+    most = LONGEST.get(method.estimator)
+    if most is not None and X.shape[0] > most:
+        raise ValueError(f"not run: more than {most:,} samples")
+    model: Any = method.kind(problem.k)
+    known = model.get_params()
+    if "random_state" in known:
+        model.set_params(random_state=seed)
+    if budget is not None and "callbacks" in known:
+        model.set_params(callbacks=[partial(out_of_time, budget=budget)])
+    begin, work = time.perf_counter(), time.process_time()
+    W = model.fit_transform(X)
+    seconds, work = time.perf_counter() - begin, time.process_time() - work
+    facts = facts_of(model, seconds) | {"seconds": seconds, "processor_seconds": work}
+    # a method that gives proportions of its own is asked for them
+    own = partial(model.proportions, X) if hasattr(model, "proportions") else None
+    return Found(model.components_, weights=W, proportions=own, facts=facts)
+
+
+OURS: tuple[Contender, ...] = tuple(
+    Contender(method.estimator, f"ours, defaults: {method.assumes}", partial(catalogued, method))
+    for method in METHODS.values()
+)
+CONTENDERS: tuple[Contender, ...] = (*OURS, *PEERS.values())
