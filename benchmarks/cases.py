@@ -4,6 +4,8 @@ CASES = {
     "nnls": "benchmarks.nnls",
     "hals-dense": "benchmarks.hals_dense",
     "hals-sparse": "benchmarks.hals_sparse",
+    "kl": "benchmarks.kl",
+    "kl-transform": "benchmarks.kl_transform",
     "spa": "benchmarks.spa",
     "separable": "benchmarks.separable",
     "left-inverse": "benchmarks.left_inverse",

@@ -44,3 +44,28 @@ def duality_gap(H: np.ndarray, P: np.ndarray, Y: np.ndarray) -> float:
     """Largest relative excess of |p_j|_1 over the least for H p = e_j, as the columns of Y bound it from below."""
     norms = np.abs(P).sum(axis=0)
     return float((1.0 - np.diag(Y) / np.abs(H.T @ Y).max(axis=0) / norms).max())
+
+
+def _ratios(X: sp.csr_array, W: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, sp.csr_array]:
+    """WH at the stored entries, and X / WH."""
+    X = sp.csr_array(X)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    WH = np.maximum(np.einsum("ij,ij->i", W[rows], H.T[X.indices]), np.finfo(float).tiny)
+    return WH, sp.csr_array((X.data / WH, X.indices, X.indptr), shape=X.shape)
+
+
+def divergence(X: sp.csr_array, W: np.ndarray, H: np.ndarray) -> float:
+    """Generalised Kullback-Leibler divergence of sparse X from WH."""
+    WH, _ = _ratios(X, W, H)
+    x = sp.csr_array(X).data
+    return float((x * np.log(x / WH) - x).sum() + W.sum(axis=0) @ H.sum(axis=1))
+
+
+def poisson_residual(X: sp.csr_array, W: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """Violation of the optimality conditions of the most likely weights of every sample, relative to sums of H.
+
+    With the gradient g_j = sum H_j - (x / wH) H_j: |g_j| where w_j > 0, max(0, -g_j) where w_j = 0.
+    """
+    sums = H.sum(axis=1)
+    g = 1.0 - (_ratios(X, W, H)[1] @ H.T) / np.where(sums > 0.0, sums, 1.0)
+    return np.where(W > 0.0, np.abs(g), np.maximum(0.0, -g)).max(axis=1, initial=0.0)

@@ -502,6 +502,7 @@ RESUMED = {
     "archetypes": ["-m", "archetypes", "--set", "starts=2", "--set", "trim=0.5", *LONG],
     "and": ["-m", "and", *LONG],
     "hals": ["-m", "hals", *LONG],
+    "likelihood": ["-m", "likelihood", *LONG],
     "anls": ["-m", "anls", *LONG],
     "mu": ["-m", "mu", "--set", "beta_loss=kullback-leibler", *LONG],
     "purification": ["-m", "purification", *LONG],

@@ -43,6 +43,10 @@ ALTERNATING: dict[str, Setting] = {
     "mu-kl": (pw.MU, FEW | {"beta_loss": "kullback-leibler"}, X),
     "mu-penalties": (pw.MU, FEW | {"beta_loss": 1.5, **PENALTIES}, X),
 }
+ALTERNATING |= {
+    "likelihood": (pw.Likelihood, {"max_iter": 40, "tol": 0.0}, X),  # beyond its multiplicative rounds
+    "likelihood-penalties": (pw.Likelihood, {"max_iter": 40, "tol": 0.0, **PENALTIES}, X),
+}
 METHODS: dict[str, Setting] = {
     **ALTERNATING,
     "facets": (pw.Facets, {"floor": 0.0, "init": "random"}, EXACT),

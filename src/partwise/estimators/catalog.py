@@ -81,6 +81,15 @@ _METHODS = (
         measure="squares",
     ),
     Method(
+        "likelihood",
+        "Likelihood",
+        "counts, or data >= 0 whose errors grow with their size",
+        "a stationary point of the Poisson likelihood, to tol (KKT residual); which one depends on the start",
+        "one pass an iteration, about a hundred of them; the fast one of mu's for this loss",
+        ("kl", "poisson"),
+        measure="divergence",
+    ),
+    Method(
         "mu",
         "MU",
         "data >= 0 (> 0 for Itakura-Saito); counts or spectra whose errors grow with their size",

@@ -17,6 +17,7 @@ from partwise.algorithms.mu import mu
 from partwise.estimators.classic import Penalised
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import check_components
+from partwise.linalg.poisson import Components, decode_block
 from partwise.sources import Inspection, RowSource
 from partwise.starts.making import check_nonnegative
 
@@ -233,5 +234,7 @@ class MU(Penalised):
     def _decoder(self, dtype: Any) -> Any:
         if self._beta == 2.0:
             return super()._decoder(dtype)
+        if self._beta == 1.0:
+            return partial(decode_block, components=Components.of(self.components_.T, **self._on_W().elastic))
         Ht = np.ascontiguousarray(self.components_.T, dtype)
         return partial(decode_rows, H=Ht, loss=Divergence(self._beta), on_W=self._on_W())

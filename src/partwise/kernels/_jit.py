@@ -48,14 +48,19 @@ class _Cache:
             return None
 
 
-def jit(function: F) -> F:
+def jit(function: F, options: dict[str, Any] = _OPTIONS) -> F:
     """Compile a kernel. Blocks are the parallelism, so kernels are serial and release the GIL."""
     try:
-        compiled = numba.njit(cache=True, **_OPTIONS)(function)
+        compiled = numba.njit(cache=True, **options)(function)
         compiled._cache = _Cache(compiled._cache)
     except RuntimeError:  # numba finds no writable folder for its cache (read-only installation)
-        compiled = numba.njit(**_OPTIONS)(function)
+        compiled = numba.njit(**options)(function)
     return cast(F, compiled)
+
+
+def jit_quotients(function: F) -> F:
+    """As `jit`, and quotients may be products with reciprocals: loops around a division become twice as fast."""
+    return jit(function, _OPTIONS | {"fastmath": _OPTIONS["fastmath"] | {"arcp"}})
 
 
 def inlined(function: F) -> F:

@@ -80,6 +80,18 @@ def triple(block: Block) -> tuple[Array, Array, Array]:
     return np.arange(n + 1) * m, np.tile(np.arange(m, dtype=np.int32), n), np.ravel(block)
 
 
+def counts(block: Block) -> Block:
+    """The non-zero entries as CSR in double precision with short indices, whatever the block is: one kind for all."""
+    short = is_sparse(block) and block.indices.dtype == block.indptr.dtype == np.int32
+    kept = block if short and block.dtype == np.float64 else sp.csr_array(block, dtype=np.float64)
+    if is_sparse(block) and not kept.data.all():
+        kept = kept.copy()
+        kept.eliminate_zeros()
+    if not kept.indices.dtype == kept.indptr.dtype == np.int32:
+        kept = sp.csr_array((kept.data, kept.indices.astype(np.int32), kept.indptr.astype(np.int32)), shape=kept.shape)
+    return kept
+
+
 def with_values(block: Block, new: Array) -> Block:
     """A block with the same pattern and other stored entries."""
     if is_sparse(block):

@@ -62,7 +62,7 @@ def multiply(
             # a zero could never be left, and a tiny number only after hundreds of rounds
             tiny = float(np.finfo(source.dtype).tiny) ** 0.5
             H = lifted(H, max(tiny, POSITIVE_START * H.max(initial=0.0)), on_H)
-            W = source.map_rows(partial(_start_block, H=H), width=k)
+            W = source.map_rows(partial(even_weights, H=H), width=k)
         else:
             W = given_weights(source, W0)
         W_sums, W_value = source.reduce(partial(_totals, on_W=on_W), W)
@@ -84,7 +84,7 @@ def multiply(
 
 def decode_rows(block: Block, *, H: Array, loss: Divergence, on_W: Factor = PLAIN) -> Array:
     """Weights for fixed components: every row by itself, until its update is below the tolerance."""
-    W = _start_block(block, H)
+    W = even_weights(block, H)
     rows, part, w = np.arange(len(W)), block, W.copy()
     moving = np.ones(len(W), bool)
     exponent = loss.exponent(curved=on_W.curved(W))
@@ -104,7 +104,7 @@ def decode_rows(block: Block, *, H: Array, loss: Divergence, on_W: Factor = PLAI
     return W
 
 
-def _start_block(block: Block, H: Array) -> Array:
+def even_weights(block: Block, H: Array) -> Array:
     """Equal weights that give every row its mass."""
     mass = np.maximum(blocks.row_sums(block), np.finfo(H.dtype).tiny ** 0.5)
     total = float(H.sum(dtype=np.float64)) or 1.0

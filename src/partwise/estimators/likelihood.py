@@ -1,0 +1,100 @@
+"""Likelihood as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from partwise.algorithms.likelihood import likelihood
+from partwise.algorithms.loop import Progress, State
+from partwise.estimators.classic import Penalised
+from partwise.linalg.poisson import Components, decode_block
+from partwise.sources import Inspection, RowSource
+
+
+class Likelihood(Penalised):
+    """Non-negative parts of counts: the Poisson likelihood, by coordinate descent.
+
+    Minimises the generalised Kullback-Leibler divergence of ``X`` from ``W H``, which is what
+    :class:`MU` with ``beta_loss="kullback-leibler"`` minimises, plus the penalties of :class:`HALS`. It gets there some
+    hundred times faster: 30 multiplicative rounds, then sweeps over the coordinates of all samples and of all features,
+    with extrapolation. The first rounds are multiplicative because steps as long as those of the sweeps sometimes
+    end in a worse optimum when they begin at a start that is far away.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the smaller of the numbers of samples and features, which is the default.
+    init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
+        Where to start. Multiplicative rounds could never leave zeros, so they are lifted to a small positive value.
+    l1_W, l2_W, l1_H, l2_H : float, default=0
+        Penalties; their meaning depends neither on the number of samples nor of features. Penalise both factors or
+        none: with one alone the other grows without bound while the penalty vanishes.
+    max_iter : int, default=1000
+        Largest number of iterations, each a pass over the data.
+    tol : float, default=1e-5
+        Stop when the residual of the optimality conditions of both factors, relative to the data, is this
+        small.
+    random_state : int, Generator or RandomState, optional
+        Seed.
+    callbacks : list of callables
+        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The parts.
+    reconstruction_error_ : float
+        ``|X - W H| / |X|`` in the Frobenius norm with the exact (most likely) weights of the final components.
+    history_ : History
+        One row an iteration: time, objective, KKT residual, and the error if a truth was given.
+    n_iter_ : int
+        Iterations done.
+    converged_ : bool
+        Whether the optimality conditions hold to ``tol``.
+    stop_reason_ : str
+        Why it stopped.
+    stop_ : Stop
+        The same as a value.
+    residual_, kkt_ : float
+        Residual of the optimality conditions in the last iteration.
+    n_components_ : int
+        Number of components.
+    n_features_in_ : int
+        Number of features.
+
+    Notes
+    -----
+    Computed in double precision, on the entries that are not zero, of which it makes a copy with the features as rows
+    and, unless the data is a sparse matrix in memory, another with the samples: 12 bytes an entry for each. Data with
+    more than 2^26 of them (1.6 GB for both copies) stays where it is, and features then have one multiplicative step an
+    iteration in the place of sweeps: slower, by a rule that looks at the data alone, so that results do not depend on
+    the machine or on where the rows live.
+
+    References
+    ----------
+    Hsieh & Dhillon (2011), section 4; Lin & Boutros (2020); Ang & Gillis (2019); Lee & Seung (2001).
+
+    Examples
+    --------
+    >>> import numpy as np, partwise as pw
+    >>> X = np.random.default_rng(0).poisson(3.0, (50, 20))
+    >>> model = pw.Likelihood(4).fit(X)
+    >>> model.converged_, model.kkt_ <= 1e-5
+    (True, True)
+    """
+
+    def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
+        return likelihood(
+            source,
+            H0,
+            nonzero=seen.nonzero,
+            on_W=self._on_W(),
+            on_H=self._on("H", source.shape[0]),
+            tol=self.tol,
+            state=state,
+        )
+
+    def _decoder(self, dtype: Any) -> Any:
+        return partial(decode_block, components=Components.of(self.components_.T, **self._on_W().elastic))
