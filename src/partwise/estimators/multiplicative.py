@@ -174,8 +174,9 @@ class MU(Penalised):
     def transform(self, X: Any) -> Any:
         """Weights of ``X`` for the components found, each sample by itself.
 
-        For ``beta_loss="frobenius"`` they are exact. For any other they are those at which the multiplicative updates
-        come to rest, or are after 2000 of them: approximate where parts are nearly equal, and without a certificate.
+        For ``beta_loss="frobenius"`` and ``"kullback-leibler"`` they are exact. For any other they are those at which
+        the multiplicative updates come to rest, or are after 2000 of them: approximate where parts are nearly equal,
+        and without a certificate.
 
         Parameters
         ----------
