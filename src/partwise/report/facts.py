@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.monitor import COLUMN, fall
 from partwise.estimators.telling import RESIDUALS
+from partwise.noise import NoiseKind, name_noise
 from partwise.outcomes import Stop
 from partwise.report.rows import Rows, Selected, pass_over
 from partwise.sources import RowSource, blocks
@@ -106,6 +107,8 @@ class Facts:
         What two halves of the samples say of it, if they were asked.
     support : Support or None
         What the method says of how far to trust the parts, if it does.
+    noise : NoiseKind or None
+        What lies outside as many dimensions as there are parts looks like.
     """
 
     method: str
@@ -128,6 +131,7 @@ class Facts:
     course: Course
     agreement: Agreement | None = None
     support: Support | None = None
+    noise: NoiseKind | None = None
 
     @property
     def signed(self) -> bool:
@@ -141,7 +145,7 @@ class Facts:
 
 
 def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
-    """Everything a report tells, in one pass over the data.
+    """Everything a report tells: one pass over the data, and one look at its noise.
 
     Parameters
     ----------
@@ -183,6 +187,7 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         course=course(model),
         agreement=agreement(model, order),
         support=support(model, order),
+        noise=name_noise(source, min(len(H), *source.shape)),
     )
 
 
