@@ -22,6 +22,7 @@ DOUBT_COUNTS = 1e-4  # the same of counts: few of them have long tails, and spec
 NEARLY = 0.05  # of the singular values of counts may be off: real features have dispersions of their own
 FEW = 0.15  # of the shorter side: where more directions stand above noise, some of them may be noise
 DIFFER = 0.15  # standard deviation of the logarithm of scales below which they are one: hardly worth a weight
+ODD = 0.02  # share at either end that is not asked: a few odd samples do not make a kind
 SURE = 4.0  # standard errors by which scales must differ more than their estimates do
 COLOURED = 1.5  # colour above this: what lies outside the given dimensions is not independent
 CERTAIN = 1e-9  # chance below which a spectrum is not that of independent entries, whatever their correlations
@@ -47,15 +48,15 @@ class Finding:
     unit: counts.Unit | None = None
 
 
-def find(X: Array, least: Array, k: int | None) -> Finding:
+def find(X: Array, steps: Array, k: int | None) -> Finding:
     """What the noise of a small matrix is like.
 
     Parameters
     ----------
     X : ndarray of shape (n, m)
         Without constant rows or columns; not of a few parts exactly (see `exact`).
-    least : ndarray of shape (n,)
-        The least positive entry of every row, columns that are not looked at included.
+    steps : ndarray of shape (n,)
+        The least step between entries of every row, columns that are not looked at included.
     k : int or None
         Dimensions of the signal.
 
@@ -67,7 +68,7 @@ def find(X: Array, least: Array, k: int | None) -> Finding:
     q = min(X.shape)
     if q < SMALLEST or (k or 0) > CAP * q:  # too little beside the signal
         return Finding("unclear", whiten(X, min(k or 0, q - 1), rows=False, columns=False))
-    unit = counts.unit_of(X, least)
+    unit = counts.unit_of(X, steps)
     counted = None if unit is None else _as_counts(X, unit, k)
     if counted is not None and counted.kind != "unclear":
         return counted
@@ -170,8 +171,10 @@ def _dependent(X: Array, k: int | None, state: Whitened) -> Finding:
 
 
 def _differ(scales: Array, freedom: int) -> bool:
-    """Whether scales differ by more than their estimates would, and by enough to matter."""
-    found, chance = float(np.var(np.log(scales))), 0.5 / max(freedom, 1)
+    """Whether scales differ by more than their estimates would, and by enough to matter; a few odd ones do not."""
+    logs = np.sort(np.log(scales))
+    odd = int(np.ceil(ODD * len(logs)))
+    found, chance = float(np.var(logs[odd:-odd])), 0.5 / max(freedom, 1)
     return found > chance * (1.0 + SURE * np.sqrt(2.0 / len(scales))) and found - chance > DIFFER**2
 
 

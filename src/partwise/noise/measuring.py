@@ -9,11 +9,12 @@ import numpy as np
 
 from partwise.exceptions import InputError
 from partwise.io.opening import open_source
+from partwise.noise import counts
 from partwise.noise.deciding import Finding, exact, find
 from partwise.noise.extending import all_scales
 from partwise.noise.model import Noise, NoiseKind
 from partwise.noise.sampling import Sample, distinct, draw
-from partwise.sources import RowSource, blocks, inspect
+from partwise.sources import RowSource, inspect
 
 
 def measure_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> Noise:
@@ -97,7 +98,7 @@ def _looked(source: RowSource, k: int | None, seed: int) -> tuple[Finding, Sampl
     if found is not None:
         return found, sample
     sample = distinct(sample, rng)
-    return find(sample.X, blocks.least_positive(sample.part), k), sample
+    return find(sample.X, counts.least_steps(sample.part), k), sample
 
 
 def _facts(finding: Finding, sample: Sample) -> NoiseKind:
