@@ -16,12 +16,13 @@ import numpy.typing as npt
 from partwise.noise.scales import Whitened, balance
 from partwise.noise.spectrum import spectrum_of
 from partwise.sources import RowSource, blocks
+from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
 FLOOR = 1e-6  # of the mean variance: Sinkhorn's iteration needs a positive matrix
 MEAN_FLOOR = 0.01  # of what row and column totals make one expect: means that the signal gives may be negative
-WHOLE = 1e-5  # relative error within which a number is a multiple of its row's unit: seven digits of float32, less some
+WHOLE = 1e-5  # of the largest of a row: within this a number is a multiple of the unit; float32 has seven digits
 LARGEST = 1e6  # multiples above this are no counts: any two numbers have a common unit that is small enough
 TYPICAL = 1e3  # nor is a table whose typical entry is so many units
 RIGHT = 0.98  # of the rows must be whole
@@ -41,18 +42,46 @@ class Unit:
         """That of every row of the data."""
         if self.kind != "rows":
             return np.full(source.shape[0], self.of_rows[0])
-        least = np.asarray(source.map_rows(blocks.least_positive, width=None, dtype=np.float64))
-        return np.where(np.isfinite(least), least, 1.0)
+        return np.asarray(source.map_rows(least_steps, width=None, dtype=np.float64))
 
 
-def unit_of(X: Array, least: Array) -> Unit | None:
-    """What one count is, given the least positive entry of every row; None if the entries are no counts."""
+def least_steps(block: Block) -> Array:
+    """The least step between entries of every row, zero being one of them; one where all are zero.
+
+    Of counts that were divided by something it is one count, unless the row has none that differ by one.
+    """
+    ends, _, x = blocks.triple(block)
+    lengths = np.diff(ends)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    x = np.asarray(x, np.float64)
+    x = x[np.lexsort((x, rows))]
+    before = np.append(0.0, x[:-1])
+    filled = np.flatnonzero(lengths > 0)
+    firsts = ends[:-1][filled]
+    before[firsts] = 0.0
+    if not len(filled):
+        return np.ones(len(lengths))
+    largest = np.zeros(len(lengths))
+    largest[filled] = np.maximum.reduceat(x, firsts)
+    steps = x - before
+    steps[steps <= WHOLE * largest[rows]] = np.inf  # the same number, but for rounding
+    found = np.full(len(lengths), np.inf)
+    found[filled] = np.minimum.reduceat(steps, firsts)
+    # once more from all entries: a step is a difference, and has the rounding errors of both
+    whole = np.round(x / found[rows])
+    above = np.bincount(rows, x * whole, len(lengths))
+    below = np.bincount(rows, whole * whole, len(lengths))
+    return np.divide(above, below, out=np.ones(len(lengths)), where=below > 0.0)
+
+
+def unit_of(X: Array, steps: Array) -> Unit | None:
+    """What one count is, given the least steps of the rows; None if the entries are no counts."""
     if X.min() < 0.0:
         return None
     n = len(X)
     if not np.any(X % 1.0):
         return Unit("one", np.ones(n)) if np.median(X[X > 0.0]) <= LARGEST else None
-    for unit in (Unit("table", np.full(n, least.min())), Unit("rows", least)):
+    for unit in (Unit("table", np.full(n, steps.min())), Unit("rows", steps)):
         C = X / unit.of_rows[:, None]
         whole = np.round(C)
         if whole.max() > LARGEST or np.median(whole[whole > 0.0]) > TYPICAL:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from partwise.noise.deciding import Finding
 from partwise.noise.sampling import Sample
 from partwise.noise.scales import LEAST, NORMAL_MEDIAN, Whitened
 from partwise.sources import RowSource, add, blocks
 from partwise.sources.protocol import Block
-
-if TYPE_CHECKING:
-    from partwise.noise.measuring import Finding
 
 Array = npt.NDArray[Any]
 

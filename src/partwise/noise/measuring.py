@@ -1,60 +1,29 @@
-"""Which kind of noise a table has: the simplest that its spectrum agrees with."""
+"""What kind of noise a table has, from one look at it, and its scales from a few passes over all of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy.linalg import eigvalsh, svdvals
 
 from partwise.exceptions import InputError
 from partwise.io.opening import open_source
-from partwise.noise import counts, extending
-from partwise.noise.model import Noise
-from partwise.noise.sampling import distinct, draw
-from partwise.noise.scales import NORMAL_MEDIAN, Whitened, robust_scales, whiten
-from partwise.noise.spectrum import CAP, GRAM_EPS, Spectrum, edge
-from partwise.sources import blocks, inspect
-
-Array = npt.NDArray[Any]
-
-EXACT = 1e-6  # relative norm outside the signal below which there is no noise
-SMALLEST = 10  # rows and columns below which a spectrum says nothing
-DOUBT = 1e-3  # chance below which a spectrum does not agree with a kind
-DOUBT_COUNTS = 1e-4  # the same of counts: few of them have long tails, and spectra that are less rigid
-NEARLY = 0.05  # of the singular values of counts may be off: real features have dispersions of their own
-FEW = 0.15  # of the shorter side: where more directions stand above noise, some of them may be noise
-DIFFER = 0.15  # standard deviation of the logarithm of scales below which they are one: hardly worth a weight
-SURE = 4.0  # standard errors by which scales must differ more than their estimates do
-COLOURED = 1.5  # colour above this: what lies outside the given dimensions is not independent
-CERTAIN = 1e-9  # chance below which a spectrum is not that of independent entries, whatever their correlations
-COLOURED_AT_ALL = 1.1  # below this there is no direction outside that independent noise would not have
-GAP = 1.25  # a singular value so many times the next is the last of the signal, where noise is coloured
-CLEARLY = 4.0  # times as far from independence is one side, if only that one depends
-HEAVY = 1e-3  # share of entries beyond six robust deviations
-FAR_ONES = 5  # and how many there must be
-SPARSE = 0.3  # share of zeros above which robust deviations are those of the zeros
-FEW_EXTRA = (0.9, 1.06)  # variance left by biwhitening within which counts are Poisson's,
-HIDDEN = 2.0  # and that of so many parts that hide just below the edge of noise
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a sample shows."""
-
-    kind: str
-    state: Whitened
-    phi: float = 0.0
-    direction: str = ""
-    tails: float = 0.0
-    unit: counts.Unit | None = None
+from partwise.noise import counts
+from partwise.noise.deciding import Finding, exact, find
+from partwise.noise.extending import all_scales
+from partwise.noise.model import Noise, NoiseKind
+from partwise.noise.sampling import Sample, distinct, draw
+from partwise.sources import RowSource, inspect
 
 
 def measure_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> Noise:
     """What kind of noise a table has, and the scales of rows and columns that make it one.
+
+    A signal of a few dimensions and independent noise, its rows and columns divided by the right scales, has the
+    singular values of white noise beside those of the signal: the law of Marchenko and Pastur [1]_. The simplest kind
+    whose scales lead there is named. Scales of counts are known from the counts (biwhitening [2]_), all others are
+    found from what regressions [3]_, then the signal, leave.
 
     Parameters
     ----------
@@ -69,185 +38,80 @@ def measure_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> Noi
     -------
     Noise
         Its kind, scales, agreement with the law of Marchenko and Pastur; ``str()`` of it is a sentence.
+
+    References
+    ----------
+    .. [1] V. A. Marchenko, L. A. Pastur, "Distribution of eigenvalues for some sets of random matrices", Math. USSR
+       Sbornik 1, 1967.
+    .. [2] B. Landa, T. Zhang, Y. Kluger, "Biwhitening reveals the rank of a count matrix", SIAM J. Math. Data Sci. 4,
+       2022.
+    .. [3] R. E. Roger, J. F. Arnold, "Reliably estimating the noise in AVIRIS hyperspectral images", Int. J. Remote
+       Sensing 17, 1996.
+
+    Examples
+    --------
+    >>> import numpy as np, partwise as pw
+    >>> rng = np.random.default_rng(0)
+    >>> means = 20 * rng.random((200, 4)) @ rng.random((4, 100))
+    >>> noise = pw.measure_noise(rng.poisson(means))
+    >>> noise.kind, noise.k
+    ('poisson', 4)
+    >>> print(noise)
+    the noise in this table looks like counting noise
     """
     source = open_source(X)
-    seen = inspect(source)
-    seen.check(allow_negative=True)
-    n, m = source.shape
-    if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or not 0 <= k < max(1, min(n, m))):
-        raise InputError(f"{{parameter}} must be a whole number from 0 to {min(n, m) - 1}, got {k!r}", parameter="k")
-    rng = np.random.default_rng(random_state)
-    sample = draw(source, rng, k)
-    finding = exact(sample.X)
-    if finding is None:
-        sample = distinct(sample, rng)
-        finding = find(sample.X, blocks.least_positive(sample.part), None if k is None else int(k))
-    row_scale, column_scale = extending.all_scales(source, sample, finding)
-    spectrum, r = finding.state.spectrum, finding.state.k
-    none = finding.kind == "none"
-    return Noise(
-        kind=finding.kind,
-        row_scale=row_scale,
-        column_scale=column_scale,
-        phi=finding.phi,
-        colour=1.0 if none else spectrum.colour(r),
-        direction=finding.direction,
-        misfit=0.0 if none else spectrum.misfit(r),
-        chance=1.0 if none else spectrum.chance(r),
-        tails=finding.tails,
-        k=r,
-        looked_at=(len(sample.rows), len(sample.columns)),
-    )
+    finding, sample = _looked(source, k, random_state)
+    row_scale, column_scale = all_scales(source, sample, finding)
+    known = _facts(finding, sample)
+    return Noise(**known.facts(), row_scale=row_scale, column_scale=column_scale)
 
 
-def find(X: Array, least: Array, k: int | None) -> Finding:
-    """What the noise of a small matrix is like.
+def name_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> NoiseKind:
+    """What :func:`partwise.measure_noise` says, but for the scales: one pass over the data.
 
     Parameters
     ----------
-    X : ndarray of shape (n, m)
-        Without constant rows or columns; not of a few parts exactly (see `exact`).
-    least : ndarray of shape (n,)
-        The least positive entry of every row, columns that are not looked at included.
-    k : int or None
+    X : array-like, sparse matrix, path, Dask array or source of shape (n_samples, n_features)
+        The data.
+    k : int, optional
         Dimensions of the signal.
+    random_state : int, default=0
+        Which rows and columns are looked at.
 
     Returns
     -------
-    Finding
-        Kind and scales.
+    NoiseKind
+        The kind.
     """
-    q = min(X.shape)
-    if q < SMALLEST or (k or 0) > CAP * q:  # too little beside the signal
-        return Finding("unclear", whiten(X, min(k or 0, q - 1), rows=False, columns=False))
-    unit = counts.unit_of(X, least)
-    counted = None if unit is None else _as_counts(X, unit, k)
-    if counted is not None and counted.kind != "unclear":
-        return counted
-    found = _independent(X, k)
-    # counts that no kind fits are mostly sparse: scales by their counts are better than by what robust deviations say
-    return counted if counted is not None and found.kind == "unclear" else found
+    return _facts(*_looked(open_source(X), k, random_state))
 
 
-def exact(X: Array) -> Finding | None:
-    """A table that a few parts explain to the last digits, or one of nothing; None if there is more."""
-    n, m = X.shape
-    small = X if n <= m else X.T
-    squares = eigvalsh(small @ small.T, check_finite=False) if X.size else np.zeros(1)
-    if np.mean(squares > GRAM_EPS * squares[-1]) > CAP:
-        return None
-    s = svdvals(X, check_finite=False) if X.size else np.zeros(0)
-    size = max(float(np.linalg.norm(s)), np.finfo(np.float64).tiny)
-    rank = int((np.sqrt(np.cumsum((s**2)[::-1])[::-1]) / size > EXACT).sum())
-    if rank > max(1.0, CAP * len(s)) or (len(s) and rank >= len(s)):
-        return None
-    nothing = Spectrum(s, np.zeros((n, len(s))), np.zeros((len(s), m)))
-    return Finding("none", Whitened(np.ones(n), np.ones(m), X, nothing, rank))
+def _looked(source: RowSource, k: int | None, seed: int) -> tuple[Finding, Sample]:
+    inspect(source).check(allow_negative=True)
+    most = min(source.shape)
+    if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or not 0 <= k <= most):
+        raise InputError(f"{{parameter}} must be a whole number from 0 to {most}, got {k!r}", parameter="k")
+    k = None if k is None else int(k)
+    rng = np.random.default_rng(seed)
+    sample = draw(source, rng, k)
+    found = exact(sample.X)
+    if found is not None:
+        return found, sample
+    sample = distinct(sample, rng)
+    return find(sample.X, counts.least_steps(sample.part), k), sample
 
 
-def _agrees(state: Whitened, doubt: float = DOUBT) -> bool:
-    return state.k < int(CAP * min(state.Y.shape)) and state.spectrum.chance(state.k) >= doubt
-
-
-def _nearly(state: Whitened) -> bool:
-    """Whether the spectrum is close enough to its law for most purposes, though not by chance."""
-    beside = min(state.Y.shape) - state.k
-    return bool(state.k <= FEW * min(state.Y.shape) and state.spectrum.misfit(state.k) <= NEARLY * beside)
-
-
-def _as_counts(X: Array, unit: counts.Unit, k: int | None) -> Finding | None:
-    """Counting noise; unclear if there is more of it than ``phi`` explains, None if there is less of it."""
-    state = counts.biwhiten(X, unit, 0.0, k)
-    size = counts.left(state)
-    low, high = FEW_EXTRA
-    if size < low:
-        return None
-    phi = 0.0
-    if size > high + HIDDEN * edge(*X.shape) / X.size:
-        phi, state = counts.with_dispersion(X, unit, k, state)
-    means = counts.from_means(X, unit, phi, k, state)
-    # single counts follow a dispersion that differs between features, means the noise of small tables
-    best = max((state, means), key=lambda s: s.spectrum.chance(s.k))
-    fits = (k is None or best.spectrum.colour(best.k) < COLOURED) and (_agrees(best, DOUBT_COUNTS) or _nearly(best))
-    kind = "over-dispersed" if phi else "poisson"
-    return Finding(kind if fits else "unclear", best if fits else state, phi=phi, unit=unit)
-
-
-def _independent(X: Array, k: int | None) -> Finding:
-    state = whiten(X, k)
-    if k is None and state.k >= int(CAP * min(X.shape)):  # all stand above what is left
-        return _dependent(X, k, state)
-    tails = tail_share(state.residual)
-    if tails > max(HEAVY, FAR_ONES / X.size):
-        return _far_off(X, state, tails)
-    colour = state.spectrum.colour(state.k)
-    if _agrees(state) and (colour < COLOURED if k is not None else not _without_end(state)):
-        n, m = X.shape
-        rows = _differ(state.row_scale, m - state.k)
-        columns = _differ(state.column_scale, n - state.k)
-        simple = state if rows and columns else whiten(X, k, rows=rows, columns=columns)
-        if _agrees(simple):
-            kind = "rows and columns" if rows and columns else "rows" if rows else "columns" if columns else "white"
-            return Finding(kind, simple, tails=tails)
-    return _dependent(X, k, state)
-
-
-def _without_end(state: Whitened) -> bool:
-    """Whether what stands above noise is much, and runs into it without a gap: coloured noise does."""
-    s, k = state.spectrum.values, state.k
-    return bool(k > FEW * len(s) and s[k - 1] < GAP * s[k])
-
-
-def _far_off(X: Array, state: Whitened, tails: float) -> Finding:
-    """A few entries far off, unless deviations are those of zeros and all others seem far off."""
-    if np.mean(X == 0.0) > SPARSE:
-        return Finding("unclear", state, tails=tails)
-    return Finding("heavy-tailed", robust_scales(state), tails=tails)
-
-
-def _dependent(X: Array, k: int | None, state: Whitened) -> Finding:
-    """Noise that no scales make white: coloured, if correlations or the first direction outside say so."""
-    if k is None:  # what stands above white noise may be coloured noise: the signal ends with the last gap
-        s = state.spectrum.values[: int(FEW * len(state.spectrum.values)) + 2]
-        gaps = np.flatnonzero(s[:-1] > GAP * s[1:])
-        state = whiten(X, int(gaps[-1]) + 1 if len(gaps) else 0)
-    tails = tail_share(state.residual)
-    if tails > max(HEAVY, FAR_ONES / X.size):
-        return _far_off(X, state, tails)
-    direction = dependence(state.residual)
-    # scales make independent noise white, so what is certainly not white depends, unless most of it is zeros
-    certain = state.spectrum.chance(state.k) < CERTAIN and np.mean(X == 0.0) < SPARSE
-    if (direction or certain) and state.spectrum.colour(state.k) >= COLOURED_AT_ALL:
-        return Finding("coloured", state, direction=direction, tails=tails)
-    return Finding("unclear", state, tails=tails)
-
-
-def _differ(scales: Array, freedom: int) -> bool:
-    """Whether scales differ by more than their estimates would, and by enough to matter."""
-    found, chance = float(np.var(np.log(scales))), 0.5 / max(freedom, 1)
-    return found > chance * (1.0 + SURE * np.sqrt(2.0 / len(scales))) and found - chance > DIFFER**2
-
-
-def tail_share(R: Array) -> float:
-    """Share of the entries beyond six robust standard deviations."""
-    size = np.abs(R)
-    return float(np.mean(size > 6.0 * NORMAL_MEDIAN * np.median(size)))
-
-
-def dependence(R: Array) -> str:
-    """Along which side entries depend on one another: the one whose correlations are not all of one size."""
-    features, samples = _excess(R), _excess(R.T)
-    if max(features, samples) < 1.0:
-        return ""
-    if max(features, samples) < CLEARLY * min(features, samples):
-        return "both"
-    return "features" if features > samples else "samples"
-
-
-def _excess(R: Array) -> float:
-    """Excess kurtosis of the correlations between columns, in standard errors."""
-    Z = R / np.sqrt(np.maximum((R * R).sum(axis=0), np.finfo(np.float64).tiny))
-    C = (Z.T @ Z)[np.triu_indices(R.shape[1], 1)]
-    squares = C * C
-    excess = (squares**2).mean() / max(squares.mean() ** 2, np.finfo(np.float64).tiny) - 3.0
-    return float(excess / np.sqrt(24.0 / len(C)) / 4.0)
+def _facts(finding: Finding, sample: Sample) -> NoiseKind:
+    spectrum, k = finding.state.spectrum, finding.state.k
+    none = finding.kind == "none"
+    return NoiseKind(
+        kind=finding.kind,
+        phi=finding.phi,
+        colour=1.0 if none else spectrum.colour(k),
+        direction=finding.direction,
+        misfit=0.0 if none else spectrum.misfit(k),
+        chance=1.0 if none else spectrum.chance(k),
+        tails=finding.tails,
+        k=k,
+        looked_at=(len(sample.rows), len(sample.columns)),
+    )

@@ -74,11 +74,13 @@ def distinct(sample: Sample, rng: np.random.Generator) -> Sample:
     Returns
     -------
     Sample
-        Some of them.
+        Some of them; all if nothing varies.
     """
     keep = _distinct(sample.X, rng)
     X = sample.X[keep]
     kept = _distinct(X.T, rng)
+    if not len(kept):  # nothing varies
+        return sample
     return Sample(sample.rows[keep], sample.columns[kept], np.ascontiguousarray(X[:, kept]), sample.part[keep])
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.monitor import COLUMN, fall
 from partwise.estimators.telling import RESIDUALS
+from partwise.noise import NoiseKind, name_noise
 from partwise.outcomes import Stop
 from partwise.report.rows import Rows, Selected, pass_over
 from partwise.sources import RowSource, blocks
@@ -118,6 +119,8 @@ class Facts:
         Which parts came out negative though the data is not, if any did.
     colour : float
         By how much the noise is from white (1), where the method has measured it.
+    noise : NoiseKind or None
+        What lies outside as many dimensions as there are parts looks like.
     """
 
     method: str
@@ -142,6 +145,7 @@ class Facts:
     support: Support | None = None
     signs: Signs | None = None
     colour: float = 1.0
+    noise: NoiseKind | None = None
 
     @property
     def signed(self) -> bool:
@@ -155,7 +159,7 @@ class Facts:
 
 
 def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
-    """Everything a report tells, in one pass over the data.
+    """Everything a report tells: one pass over the data, and one look at its noise.
 
     Parameters
     ----------
@@ -199,6 +203,7 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         support=support(model, order),
         signs=signs(model, order),
         colour=float(getattr(model, "colour_", 1.0)),
+        noise=name_noise(source, min(len(H), *source.shape)),
     )
 
 
