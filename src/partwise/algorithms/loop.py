@@ -189,7 +189,9 @@ def run(
             with clock.paused():
                 row = _row(progress, number, clock.elapsed)
                 own = _Kept(progress, rows, kept or {}) if progress.state else {}
-                now = replace(progress, n_iter=number, seconds=clock.elapsed, state=own)
+                now = replace(
+                    progress, components=_shown(progress.components), n_iter=number, seconds=clock.elapsed, state=own
+                )
                 row.update({} if measures is None else measures(progress))
                 rows.append(row)
                 wishes = [callback(now) for callback in callbacks]
@@ -251,8 +253,15 @@ def _reached(now: Progress, max_iter: int, tol: float, measure: str, wishes: Seq
 
 
 def _result(now: Progress, stop: Stop, rows: Sequence[Mapping[str, float]]) -> Result:
-    components = np.ascontiguousarray(now.components)
+    components = np.array(now.components, order="C")
     return Result(components, now.n_iter, replace(stop, n_iter=now.n_iter), history_of(rows), now.residual)
+
+
+def _shown(components: Array) -> Array:
+    """To be looked at, by callbacks: those of the algorithm itself are not to be written into."""
+    view = components.view()
+    view.flags.writeable = False
+    return view
 
 
 class _Kept(Mapping[str, Any]):

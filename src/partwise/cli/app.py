@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -64,6 +65,9 @@ def _unexpected(error: Exception, *, as_json: bool) -> int:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit code: 0 done, 1 failed, 2 wrong usage or data, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name that a terminal cannot show is no reason to lose a fit
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = app(arguments, standalone_mode=True)
     except SystemExit as end:

@@ -73,6 +73,10 @@ class Reading:
         str | None,
         _option("--sample-names", help="File with a name a line, for data without them."),
     ] = None
+    quiet_names: Annotated[
+        bool,
+        _option("--quiet-names", help="Make names plain text that are formulas to a spreadsheet, or steer a terminal."),
+    ] = False
     in_memory: Annotated[
         int | None,
         _option("--in-memory", min=0, metavar="MIB", help="More than this stays on disk; 256 by default."),
@@ -105,15 +109,31 @@ class Reading:
 
     def _names(self, table: Table) -> dict[str, Any]:
         from partwise.io.matrix_market import read_names
+        from partwise.io.writing import quiet_name
 
         found: dict[str, Any] = {"feature_names": table.feature_names, "sample_names": table.sample_names}
         for name, file, axis in (("feature_names", self.feature_names, 1), ("sample_names", self.sample_names, 0)):
             if file:
                 found[name] = read_names(Path(file), table.X.shape[axis], duplicates=self.duplicates or "error")
-        return {name: names and [as_text(one) for one in names] for name, names in found.items()}
+        plain = quiet_name if self.quiet_names else as_text
+        return {name: names and [plain(as_text(one)) for one in names] for name, names in found.items()}
 
 
-SPECIAL = ("delimiter", "in_memory", "feature_names", "sample_names")
+SPECIAL = ("delimiter", "in_memory", "feature_names", "sample_names", "quiet_names")
+
+
+def names_note(table: Table) -> list[str]:
+    """What is to be told of names that are more than text to the programs that will show the results."""
+    from partwise.io.writing import live_names
+
+    live = [name for names in (table.feature_names, table.sample_names) for name in live_names(names or [])]
+    if not live:
+        return []
+    count = f"{len(live):,} name{'s' * (len(live) != 1)}"
+    return [
+        f"{count}, such as {live[0][:40]!r}, are formulas to a spreadsheet or steer a terminal; the results hold them "
+        "as they are, and --quiet-names makes them plain text."
+    ]
 
 
 def flags(reading: Reading) -> list[str]:

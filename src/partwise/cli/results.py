@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from partwise.cli.files import writing
+from partwise.cli.console import Failure
 
 if TYPE_CHECKING:
     from partwise.cli.job import Job
@@ -80,8 +80,12 @@ class Results:
         )
 
     def _write(self, name: str, write: Callable[[Path], object]) -> None:
-        with writing(str(self.folder.path / name), "; with --resume it can be finished"):
+        try:
             self.folder.write(name, write)
+        except OSError as error:
+            there = self.folder.path.is_dir()
+            rest = "; with --resume it can be finished" if there else ": the folder was taken away"
+            raise Failure(f"cannot write {self.folder.path / name}: {error.strerror or error}{rest}") from error
 
     def _format(self, shape: tuple[int, int]) -> str:
         if self.job.weights_format != "auto":

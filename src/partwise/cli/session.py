@@ -11,6 +11,7 @@ from partwise.cli.console import INTERRUPTED, Failure, Voice, errors, plain, tol
 from partwise.cli.files import writing
 from partwise.cli.fitting import Fitted, align_start, build_model, fit, start_file
 from partwise.cli.provenance import names_hash, parameters
+from partwise.cli.reading import names_note
 from partwise.cli.results import MODEL, Results
 from partwise.cli.wording import told_of
 
@@ -128,6 +129,7 @@ class Session:
             known = fingerprint(raw) | {"names": names_hash(table)}
         self.voice.say(summary)
         self.voice.say()
+        self.voice.warn(names_note(table))
         self._compare(known)
         return table, raw, known
 

@@ -12,7 +12,7 @@ from partwise.cli.console import Failure, errors, told
 from partwise.cli.files import make_folder
 from partwise.cli.models import open_model
 from partwise.cli.options import Saying, grouped
-from partwise.cli.reading import Reading
+from partwise.cli.reading import Reading, names_note
 from partwise.cli.results import FORMATS, part_names
 from partwise.cli.wording import told_of
 
@@ -70,6 +70,7 @@ def transform(
             with step(progress, "Writing"):
                 _write(out, weights, table)
         n, k = weights.shape
+        voice.warn(names_note(table))
         voice.say(f"Weights of {n:,} samples for {k} parts, relative error {error:.4g}: {out}")
         voice.result(
             {"status": "complete", "weights": str(out), "shape": [n, k], "error": error, "model": str(model)}

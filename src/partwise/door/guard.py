@@ -15,6 +15,7 @@ from partwise.exceptions import InputError, MissingDependencyError, Place, Reade
 
 LARGEST_RATIO = 1032  # deflate cannot shrink more than this
 MOST_EMPTY = 10_000_000  # rows or columns that a small file may declare: most of them are then empty
+BLAS_ROOM = 64 << 20  # OpenBLAS maps 32 MB for each thread that first uses it, and numpy and the block want theirs
 GZIP = b"\x1f\x8b"
 
 
@@ -93,6 +94,31 @@ def check_memory(path: Path, need: float) -> None:
     there = physical_memory()
     if need > there:
         raise fail(path, f"needs {size_text(need)} of memory, and this machine has {size_text(there)}", kind="memory")
+
+
+def check_room() -> None:
+    """Refuse to begin work for which the limit of this process leaves no room: libraries of algebra end it at that."""
+    left = room_left()
+    if left < BLAS_ROOM:
+        raise InputError(
+            f"there is not enough memory: {size_text(left)} are left of the limit of this process, and work on a block "
+            f"takes {size_text(BLAS_ROOM)}; raise the limit (ulimit -v), or free memory",
+            kind="memory",
+        )
+
+
+def room_left() -> float:
+    """Bytes of address space below the limit of this process; infinite where there is none, or nobody tells."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit < 0 or limit == resource.RLIM_INFINITY:
+            return math.inf
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return max(0.0, float(limit) - pages * resource.getpagesize())
+    except (ImportError, OSError, ValueError):
+        return math.inf
 
 
 def physical_memory() -> float:

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.datasets.loaders.images import read_idx
-from partwise.door.guard import check_memory, content_bytes, fail, first_bytes, is_gzip, open_bytes, reading
+from partwise.door.guard import content_bytes, fail, first_bytes, is_gzip, open_bytes, reading
 from partwise.door.pictures import frames
 from partwise.door.rows import RowFile
 from partwise.io.spool import Rows
@@ -18,6 +17,7 @@ from partwise.io.table import LARGE, Table
 from partwise.sources.chunked import MemmapSource
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+CHUNK_BYTES = 16 << 20
 IDX_BYTES = b"\x00\x00\x08"
 
 
@@ -34,7 +34,7 @@ def read_idx_images(path: Path, *, in_memory: int = LARGE) -> Table:
     path : pathlib.Path
         The file.
     in_memory : int
-        Bytes up to which it is held in memory, if it is not compressed.
+        Bytes up to which it is held in memory.
 
     Returns
     -------
@@ -54,17 +54,25 @@ def read_idx_images(path: Path, *, in_memory: int = LARGE) -> Table:
         if need > in_memory and not is_gzip(path):
             X: Any = MemmapSource(RowFile(path, (shape[0], math.prod(shape[1:])), np.uint8, start))
         else:
-            check_memory(path, need)
-            X = _idx_array(path).reshape(shape[0], math.prod(shape[1:]))
+            X = _idx_rows(path, start, shape[0], math.prod(shape[1:]), in_memory)
     image_shape = (shape[1], shape[2]) if axes == 3 else None
     return Table(X, image_shape=image_shape, origin=str(path), format="idx")
 
 
-def _idx_array(path: Path) -> np.ndarray:
-    # that reader goes by the name, this one by the content
-    if is_gzip(path) == (path.suffix == ".gz"):
-        return read_idx(path)
-    raise fail(path, "a name that ends in .gz goes with a compressed file, and only with one; rename it")
+def _idx_rows(path: Path, start: int, n: int, width: int, in_memory: int) -> Any:
+    """The images, some at a time: what is compressed is not held twice, nor at all if it is much."""
+    rows = Rows(in_memory)
+    try:
+        with open_bytes(path) as file:
+            file.read(start)
+            step = max(1, CHUNK_BYTES // max(1, width))
+            for first in range(0, n, step):
+                count = min(step, n - first)
+                rows.add(np.frombuffer(file.read(count * width), np.uint8).reshape(count, width))
+        return rows.finish() if n else np.empty((0, width), np.uint8)
+    except BaseException:
+        rows.close()
+        raise
 
 
 def _check_length(path: Path, declared: int) -> None:

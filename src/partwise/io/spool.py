@@ -19,7 +19,7 @@ from partwise.sources.chunked import FolderSource, MemmapSource
 Array = npt.NDArray[Any]
 
 TILE_BYTES = 64 << 20
-MOST_BUCKETS = 256  # files open at once
+MOST_BUCKETS = 256
 
 
 @contextmanager
@@ -117,7 +117,6 @@ class Entries:
             parts = min(MOST_BUCKETS, -(-count * self.ENTRY.itemsize // TILE_BYTES), max(1, shape[0]))
             self._step = -(-max(1, shape[0]) // max(1, parts))
             self._folder = Path(tempfile.mkdtemp(prefix="partwise-"))
-            self._files: dict[int, Any] = {}
 
     def add(self, rows: Array, columns: Array, values: Array) -> None:
         """Take some entries, with indices from 0."""
@@ -131,7 +130,8 @@ class Entries:
         chunk, part = chunk[order], part[order]
         with _room():
             for piece, number in zip(np.split(chunk, np.flatnonzero(np.diff(part)) + 1), np.unique(part), strict=True):
-                self._bucket(int(number)).write(piece.data)
+                with self._bucket(int(number)).open("ab") as file:  # not kept open: systems allow few at a time
+                    file.write(piece.data)
 
     def finish(self) -> sp.csr_array | FolderSource:
         """All entries: a CSR matrix, or a source whose folder of parts goes when it goes."""
@@ -143,11 +143,10 @@ class Entries:
             for first in range(0, self.shape[0], self._step):
                 number = first // self._step
                 file = self._bucket(number)
-                file.close()
-                entries = np.fromfile(file.name, self.ENTRY)
+                entries = np.fromfile(file, self.ENTRY) if file.exists() else np.empty(0, self.ENTRY)
                 part = self._matrix(entries, first, min(first + self._step, self.shape[0]))
                 sp.save_npz(self._folder / f"part-{number}.npz", part, compressed=False)
-                Path(file.name).unlink()
+                file.unlink(missing_ok=True)
         source = FolderSource(self._folder)
         weakref.finalize(source, shutil.rmtree, self._folder, ignore_errors=True)
         return source
@@ -156,14 +155,10 @@ class Entries:
         """Forget what came; after an error."""
         self._chunks.clear()
         if self._large:
-            for file in self._files.values():
-                file.close()
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _bucket(self, number: int) -> Any:
-        if number not in self._files:
-            self._files[number] = (self._folder / f"{number}.entries").open("wb")
-        return self._files[number]
+    def _bucket(self, number: int) -> Path:
+        return self._folder / f"{number}.entries"
 
     def _matrix(self, entries: Array, first: int, last: int) -> sp.csr_array:
         shape = (last - first, self.shape[1])

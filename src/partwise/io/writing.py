@@ -18,6 +18,32 @@ CHUNK = 8192  # rows in memory at a time
 Names = Sequence[str] | None
 
 
+# what spreadsheets take for the beginning of a formula
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def live_names(names: Sequence[str]) -> list[str]:
+    """Names that are more than text to a program that shows them: formulas, and sequences that steer a terminal."""
+    return [name for name in names if _is_formula(name) or not name.isprintable()]
+
+
+def quiet_name(name: str) -> str:
+    """The name with an apostrophe before what would be a formula, which spreadsheets hide, and without controls."""
+    text = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
+    return f"'{text}" if _is_formula(text) else text
+
+
+def _is_formula(name: str) -> bool:
+    """Whether it begins as a formula does; numbers with a sign are none."""
+    if not name.startswith(FORMULAS):
+        return False
+    try:
+        float(name)
+    except ValueError:
+        return True
+    return False
+
+
 def write_table(path: Path, rows: Any, columns: Sequence[str], *, names: Names = None, corner: str = "sample") -> None:
     """Write a matrix with the names of its columns and rows, whole or not at all.
 

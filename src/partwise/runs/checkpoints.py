@@ -5,6 +5,7 @@ safetensors, with the numbers as JSON in its header; nothing in it can be execut
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 import warnings
@@ -111,7 +112,9 @@ class Checkpoints:
         return Stop("interrupted") if stop else None
 
     def write(self, progress: Progress) -> None:
-        """Write it now; a fit does not end for want of a checkpoint."""
+        """Write it now; a fit does not end for want of a checkpoint, but for want of a place for all its results."""
+        if not self.path.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "the folder of the results was taken away", str(self.path.parent))
         begin = time.monotonic()
         try:
             write_state(self.path, progress.state, {"n_iter": progress.n_iter})

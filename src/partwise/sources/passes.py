@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from partwise.door.guard import check_room
+
 T = TypeVar("T")
 _inside = threading.local()
 
@@ -89,6 +91,7 @@ def ordered(fn: Callable[[int], T], count: int) -> Generator[T]:
     Ctrl-C, ``close``) what has not begun is cancelled and what runs is waited for, so nothing writes into
     arrays afterwards.
     """
+    check_room()
     threads = min(n_threads(), count)
     if threads <= 1 or getattr(_inside, "active", False):
         with single_blas_thread():

@@ -82,6 +82,12 @@ def make_start(
         )
     if nonnegative:
         check_nonnegative(H, "init")
+    if not H.any():
+        raise InputError(
+            "{parameter} is zero everywhere, where no method gets away from; give components",
+            parameter="init",
+            kind="zero",
+        )
     return H
 
 

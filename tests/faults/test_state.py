@@ -1,0 +1,96 @@
+"""All or nothing: a call that fails leaves the object as it was, whichever block it fails in."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import partwise as pw
+from partwise.estimators.base import Factorization
+from partwise.exceptions import InputError
+from partwise.sources.memory import MemorySource
+
+RNG = np.random.default_rng(0)
+X = RNG.gamma(0.5, size=(60, 4)) @ RNG.gamma(0.5, size=(4, 12)) + 0.01
+METHODS = [
+    name for name in pw.__all__ if isinstance(getattr(pw, name), type) and issubclass(getattr(pw, name), Factorization)
+]
+
+
+class Failing(MemorySource):
+    """Rows whose n-th block cannot be read."""
+
+    def __init__(self, rows: np.ndarray, error: type[Exception], at: float = np.inf) -> None:
+        super().__init__(rows)
+        self.error, self.at, self.calls = error, at, 0
+
+    def block(self, i: int) -> Any:
+        self.calls += 1
+        if self.calls >= self.at:
+            raise self.error("on purpose")
+        return super().block(i)
+
+
+def limited(name: str) -> Any:
+    """A model that is soon done."""
+    model = getattr(pw, name)(3)
+    return model.set_params(max_iter=3) if "max_iter" in model.get_params() else model
+
+
+@pytest.mark.parametrize("error", [OSError, MemoryError])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_fit_that_fails_in_any_pass_changes_nothing(name: str, error: type[Exception]):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = Failing(X, error)
+        limited(name).fit(whole)
+        fitted = limited(name).fit(X[::2])
+        before = {
+            key: np.array(value, copy=True) for key, value in vars(fitted).items() if isinstance(value, np.ndarray)
+        }
+        for at in {1, 2, whole.calls // 2, whole.calls - 1, whole.calls} - {0}:
+            for model in (limited(name), fitted):
+                known = dict(vars(model))
+                with pytest.raises(error, match="on purpose"):
+                    model.fit(Failing(X, error, at))
+                assert vars(model) == known or all(vars(model)[key] is known[key] for key in known)
+                assert set(vars(model)) == set(known)
+    for key, value in before.items():
+        np.testing.assert_array_equal(vars(fitted)[key], value)
+
+
+def test_a_callback_cannot_change_the_fit():
+    def spoil(progress: Any) -> None:
+        try:
+            progress.components[...] = 7.0
+        except ValueError:
+            tried.append(progress.n_iter)
+
+    tried: list[int] = []
+    plain = pw.HALS(3, max_iter=5, tol=0.0).fit(X)
+    spoilt = pw.HALS(3, max_iter=5, tol=0.0, callbacks=[spoil]).fit(X)
+    np.testing.assert_array_equal(plain.components_, spoilt.components_)
+    assert tried
+    spoilt.components_ *= 2.0  # those of the model are the caller's own
+
+
+@pytest.mark.parametrize("kind", ["dates", "spans", "records"])
+def test_times_and_records_are_refused(kind: str):
+    rows = np.arange(40).reshape(10, 4)
+    bad = {
+        "dates": lambda: rows.astype("datetime64[s]"),
+        "spans": lambda: rows.astype("timedelta64[s]"),
+        "records": lambda: np.ones((10, 1), [("a", float)]),
+    }[kind]()
+    for call in (pw.HALS(1).fit, pw.open_source):
+        with pytest.raises(InputError, match="must hold real numbers"):
+            call(bad)
+
+
+@pytest.mark.parametrize("name", ["HALS", "ANLS", "MU"])
+def test_a_start_of_zeros_is_refused(name: str):
+    with pytest.raises(InputError, match="init"):
+        getattr(pw, name)(2, init=np.zeros((2, 12))).fit(X)
