@@ -169,7 +169,6 @@ THRESHOLDS = Experiment(
     cases=_kinds("dir", "ctm"),
     methods=("and-published", "and-constant-0.0001", "and-constant-0.1", "facets-same-start"),
     measures=("passes_1e-6", "error"),
-    seeds={"quick": 1, "full": 3},
     budget={"full": 600.0},
     timed=True,
     statistics={"stops": _stops, "times_as_many": _times_as_many},
@@ -281,7 +280,6 @@ INITIALIZATION = Experiment(
     cases=_start_cases,
     methods=("and-published", "facets-same-start", "facets"),
     measures=("relative", "error"),
-    seeds={"quick": 1, "full": 3},
     statistics={"largest": _largest},
     figures=(
         Figure("Error against the start's error", figures.against("level", "relative", across="u", panel="kind")),
@@ -307,7 +305,6 @@ SPARSITY = Experiment(
     cases=_sparsity_cases,
     methods=("and-published", "facets", "facets-nonnegative", "hals-cold"),
     measures=("relative", "error"),
-    seeds={"quick": 1, "full": 3},
     statistics={"largest": _largest},
     figures=(
         Figure(

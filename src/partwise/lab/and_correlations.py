@@ -76,7 +76,6 @@ CORRELATIONS = Experiment(
     cases=_correlation_cases,
     methods=("and-quarter", "and-published", "facets-same-start"),
     measures=("relative", "error", "correlation_bound"),
-    seeds={"quick": 1, "full": 3},
     statistics=phases.STATISTICS,
     figures=(Figure("Where recovery ends", phases.phase("ratio", "D", across="ratio", up="D")),),
 )
@@ -114,7 +113,6 @@ DECAY = Experiment(
     cases=_decay_cases,
     methods=("and-published", "and-theorem-4", "facets-same-start"),
     measures=("relative", "error", "correlation_bound"),
-    seeds={"quick": 1, "full": 3},
     statistics=phases.STATISTICS,
     explanations={"no_constant": _no_constant},
     figures=(Figure("Where recovery ends", phases.phase("ratio", "q", across="ratio", up="q")),),
@@ -162,7 +160,6 @@ SPARSE = Experiment(
     cases=_sparse_cases,
     methods=("and-quarter", "and-published", "facets-same-start"),
     measures=("relative", "error", "gcc"),
-    seeds={"quick": 1, "full": 3},
     statistics=phases.STATISTICS,
     explanations={"by_d": _by_d},
     figures=(Figure("Where recovery ends", phases.phase("s", "D", across="s", up="D", panel="kind", bound="gcc")),),
@@ -206,7 +203,6 @@ COUNTER = Experiment(
     cases=_counter_cases,
     methods=("and-quarter", "and-published", "facets-same-start"),
     measures=("relative", "shifted", "gcc"),
-    seeds={"quick": 1, "full": 3},
     explanations={"small_mean": _small_mean},
     figures=(
         Figure("Error with zeros and with 1/D", figures.against("D", "relative", across="D", panel="what")),
@@ -300,7 +296,6 @@ CTM = Experiment(
     cases=_ctm_cases,
     methods=("and-published", "facets-same-start"),
     measures=("relative", "error", "weight_correlation"),
-    seeds={"quick": 1, "full": 3},
     explanations={"never_absent": _never_absent, "fresh_logits": _fresh_logits, "slows_down": _slows_down},
     figures=(Figure("Error against stages", figures.way("n_iter", across="stages")),),
 )

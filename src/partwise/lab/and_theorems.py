@@ -91,7 +91,6 @@ SCHEDULE = Experiment(
     cases=_schedule_cases,
     methods=("and-published", "and-theorem-4", "and-theorem-4-estimated", "facets-same-start"),
     measures=("relative", "error"),
-    seeds={"quick": 1, "full": 3},
     statistics={"stages": _stages},
     explanations={"stuck": _stuck},
     figures=(

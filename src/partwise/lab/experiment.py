@@ -207,7 +207,7 @@ class Experiment:
     explanations: Mapping[str, Explanation] = field(default_factory=dict)
     changed: str = ""
     figures: tuple[Figure, ...] = ()
-    seeds: Mapping[str, int] = field(default_factory=lambda: {"quick": 1, "full": 5})
+    seeds: Mapping[str, int] = field(default_factory=lambda: {"quick": 1, "full": 3})
     budget: Mapping[str, float] = field(default_factory=dict)
     slow: tuple[str, ...] = ()
     keep: bool = False

@@ -108,7 +108,6 @@ GRID = Experiment(
         "pw-spa-features-refit",
     ),
     measures=("angle", "part_error"),
-    seeds={"quick": 1, "full": 3},
     budget={"quick": 0.4, "full": 120.0},
     timed=True,
     figures=(

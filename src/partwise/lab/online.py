@@ -69,7 +69,6 @@ SYNTHETIC = Experiment(
     budget={"tiny": 0.1, "quick": 12.0, "full": 600.0},
     timed=True,
     keep=True,
-    statistics={"last_error": _last_error},
     explanations={"printed_order": _printed_order},
     figures=(
         Figure("Average error against samples", figures.way("samples", "objective", across="samples")),

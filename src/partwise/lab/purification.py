@@ -88,7 +88,6 @@ RECOVERY = Experiment(
     cases=_recovery_cases,
     methods=("purification-published", "purification-slow", *FRESH, "purification", "purification-cold"),
     measures=("error", "l1"),
-    seeds={"quick": 1, "full": 3},
     figures=(Figure("Error against iterations", figures.way("n_iter", across="iterations")),),
 )
 
@@ -144,7 +143,6 @@ NOISE = Experiment(
     cases=_noise_cases,
     methods=("purification-published", "purification", "purification-pinv"),
     measures=("l1",),
-    seeds={"quick": 1, "full": 3},
     statistics={"of_allowed": _of_allowed},
     figures=(Figure("Error against the theorem's c", figures.against("c", "l1", across="c", panel="kind", logs="y")),),
 )
@@ -187,7 +185,6 @@ ABLATION = Experiment(
     cases=_ablation_cases,
     methods=("purification-published", "purification-pinv", "purification-no-relu", "true-weights"),
     measures=("l1", "amplification"),
-    seeds={"quick": 1, "full": 3},
     explanations={"hardly_shows": _hardly_shows},
     figures=(Figure("l1 error of the worst part", figures.bars("l1")),),
 )

@@ -15,7 +15,8 @@ from partwise.lab import figures
 from partwise.lab.claim import Claim
 from partwise.lab.contenders.purification import ACTIVE
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
-from partwise.lab.purification_theorems import DOCUMENT, LEVEL, PARTS, binary, noise_of, problem
+from partwise.lab.purification import DOCUMENT
+from partwise.lab.purification_theorems import LEVEL, PARTS, binary, noise_of, problem
 from partwise.lab.values import NOTHING, quotient, straightness, told
 from partwise.metrics import noise_tolerance
 
@@ -236,7 +237,6 @@ PROOF = Experiment(
         "lemma_5",
         "E1",
     ),
-    seeds={"quick": 1, "full": 3},
     statistics={"growth": growth, "straight": straight},
     explanations={"noise_at_zero": _noise_at_zero},
     figures=(

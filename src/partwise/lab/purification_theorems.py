@@ -15,9 +15,9 @@ from partwise.lab import figures
 from partwise.lab.claim import Claim
 from partwise.lab.contenders.purification import ACTIVE
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
+from partwise.lab.purification import DOCUMENT
 from partwise.lab.values import NOTHING, told
 
-DOCUMENT = "Li, Liang, Risteski (2016), Recovery guarantee of NMF via alternating updates"
 LEVEL = 0.1  # l = 1/10 of all theorems
 SHAPES: dict[str, dict[str, Any]] = {
     "tiny": {"n_samples": 300, "n_features": 40, "n_components": 4},

@@ -12,6 +12,7 @@ from partwise.lab import figures
 from partwise.lab.claim import Claim
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.tsvdnmf import DOCUMENT
+from partwise.lab.tsvdnmf_texts import real_cases
 from partwise.lab.values import told
 
 # --- O((n + d)^2 k) ---------------------------------------------------------------------------------------------
@@ -43,7 +44,6 @@ SCALING = Experiment(
     cases=_scaling_cases,
     methods=("tsvdnmf-literal", "tsvdnmf-program", "tsvdnmf"),
     measures=("score",),
-    seeds={"quick": 1, "full": 3},
     timed=True,
     trivials=(),  # what does nothing takes no time
     figures=(
@@ -72,21 +72,13 @@ def _topics(n: int, draws: int, seed: int) -> Problem:
     )
 
 
-def _real(name: str, seed: int) -> Problem:
-    from partwise.lab.tsvdnmf_texts import CLASSES, records
-
-    X, labels = records(name)
-    return Problem(X, CLASSES[name], labels=labels, note=f"{X.shape[0]} x {X.shape[1]}, k = {CLASSES[name]}")
-
-
 def _sketch_cases(size: Size) -> Sequence[Case]:
     n = RECORDS[size]
     made = [
         Case(f"{draws} words a document", partial(_topics, n, draws), {"draws": draws})
         for draws in (LENGTHS if size != "tiny" else LENGTHS[:1])
     ]
-    names = {"tiny": (), "quick": ("reuters10",), "full": ("reuters10", "newsgroups", "tdt2")}[size]
-    return [*made, *(Case(name, partial(_real, name)) for name in names)]
+    return [*made, *real_cases(size)]
 
 
 def _loss(result: Reproduction, method: str, *, case: str) -> float:
@@ -132,7 +124,6 @@ SKETCHES = Experiment(
     cases=_sketch_cases,
     methods=("svd-arpack", "svd-randomised", "svd-two-passes", "svd-tenth", "svd-hundredth"),
     measures=("nmi",),
-    seeds={"quick": 1, "full": 3},
     statistics={"loss": _loss},
     explanations={"aligned": _aligned, "elsewhere": _elsewhere},
     timed=True,

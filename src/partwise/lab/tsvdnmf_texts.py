@@ -83,6 +83,12 @@ def _classes(name: str, most: int | None, prepared: str, seed: int) -> Problem:
     return Problem(X, CLASSES[name], labels=labels, note=f"{X.shape[0]} x {X.shape[1]}, k = {CLASSES[name]}, {what}")
 
 
+def real_cases(size: Size) -> list[Case]:
+    """Texts, prepared as stated, for experiments that have other data too."""
+    names = {"tiny": (), "quick": ("reuters10",), "full": ("reuters10", "newsgroups", "tdt2")}[size]
+    return [Case(name, partial(_classes, name, None, STATED)) for name in names]
+
+
 def _toy_classes(seed: int) -> Problem:
     mixture = datasets.make_dominant(**TINY, random_state=seed)
     return Problem(mixture.X, 3, labels=mixture.labels, note="a toy")
