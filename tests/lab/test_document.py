@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from partwise.cli.app import app
 from partwise.lab import document, experiments, load_result, run_experiment
 from partwise.lab import kept as kept_files
-from partwise.lab.claim import SIDES
+from partwise.lab.claim import FAILED, SIDES
 from partwise.lab.document import render, write_document
 from partwise.lab.kept import Kept, choose, keep, load_kept
 from tests.lab.toys import TOY
@@ -124,3 +124,10 @@ def test_committed_verdicts_follow_from_their_numbers_and_the_register():
                     name = claim.outcome(row[f"{side}_value"], row[f"{side}_tolerance"])
                     assert name == row[f"{side}_verdict"], f"{one.experiment.name}: {claim.id}, {side}"
             assert not (row["met_by"] and not claim.trivial), f"{one.experiment.name}: {claim.id} says nothing"
+
+
+def test_committed_misses_are_explained():
+    for one in load_kept(DOCS):
+        for claim, row in one.lines():
+            missed = [side for side in SIDES if row[f"{side}_verdict"] == FAILED]
+            assert not missed or row["explanation"], f"{one.experiment.name}: {claim.id} needs a why"

@@ -15,7 +15,7 @@ from partwise.lab.and_ import DOCUMENT
 from partwise.lab.and_correlations import DECAY_D, correlated, logistic_normal
 from partwise.lab.claim import Claim
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
-from partwise.lab.values import NOTHING, ratio, told
+from partwise.lab.values import NOTHING, ratio, straightness, told
 from partwise.plots.style import INK
 
 # --- Lemmas 2 and 3: one stage -----------------------------------------------------------------------------------
@@ -81,6 +81,15 @@ def _stuck(result: Reproduction, method: str, claim: Claim) -> str:
     )
 
 
+def _as_the_error(result: Reproduction, method: str, claim: Claim) -> str:
+    case = claim.arguments["case"]
+    rows = result.curves.where(case=case, method=method, seed=0)
+    own = straightness(result, method, case=case, factor=claim.arguments["factor"])
+    thresholds = rows.values("threshold")
+    quarters = ", ".join(f"{thresholds[i]:.1e}" for i in np.linspace(1, len(thresholds) - 1, 5).astype(int))
+    return f"The rule follows the error, of which the same is {told(own, '.3f')}. Thresholds on the way: {quarters}."
+
+
 SCHEDULE = Experiment(
     name="and-theorem-4",
     title="Theorem 4: thresholds (λ|E₀|/r)^(2/(q+1)) against 0.1/1.1^j",
@@ -92,7 +101,7 @@ SCHEDULE = Experiment(
     methods=("and-published", "and-theorem-4", "and-theorem-4-estimated", "facets-same-start"),
     measures=("relative", "error"),
     statistics={"stages": _stages},
-    explanations={"stuck": _stuck},
+    explanations={"stuck": _stuck, "as_the_error": _as_the_error},
     figures=(
         Figure("Error against stages", figures.way("n_iter", across="stages")),
         Figure("Threshold against stages", figures.way("n_iter", "threshold", across="stages")),

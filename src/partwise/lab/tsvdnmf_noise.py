@@ -123,6 +123,12 @@ def _many_records(result: Reproduction, method: str, claim: Claim) -> str:
     )
 
 
+def _draws(result: Reproduction, method: str, claim: Claim) -> str:
+    kinds = [kind for kind in KINDS if kind.startswith("multinomial")]
+    listed = ", ".join(f"{result.table.worst('mean_noise', kind=kind):.2f} ({kind})" for kind in kinds)
+    return f"Lemma 3 asks for 8 c0²/ε⁴ = 8192 draws a record. The largest mean noise: {listed}."
+
+
 def _noise_figure(result: Reproduction) -> Mapping[str, Any]:
     panels = {}
     rows = result.table.where(method="noise")
@@ -172,7 +178,7 @@ LEMMAS = Experiment(
     measures=("mean_noise", "mean_noise_bound", "seen_noise", "record_noise", "basis_l1"),
     seeds={"quick": 1, "full": 5},
     statistics={"predicted": _predicted},
-    explanations={"order": _order, "many_records": _many_records},
+    explanations={"order": _order, "many_records": _many_records, "draws": _draws},
     trivials=(),  # what is measured is the noise
     figures=(
         Figure("The largest mean noise of a quarter of the records; the dashed line is ε", _noise_figure),
