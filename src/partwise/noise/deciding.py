@@ -71,11 +71,16 @@ def find(X: Array, rows: Block, k: int | None) -> Finding:
         return Finding("unclear", whiten(X, min(k or 0, q - 1), rows=False, columns=False))
     unit = counts.unit_of(X, rows)
     counted = None if unit is None else _as_counts(X, unit, k)
-    if counted is not None and counted.kind != "unclear":
+    if counted is not None and counted.kind == "poisson":
         return counted
     found = _independent(X, k)
-    # counts that no kind fits are mostly sparse: scales by their counts are better than by what robust deviations say
-    return counted if counted is not None and found.kind == "unclear" else found
+    if counted is None:
+        return found
+    if counted.kind == "unclear":
+        # counts that no kind fits are mostly sparse: scales by their counts are better than by robust deviations
+        return counted if found.kind == "unclear" else found
+    # whole numbers need not be counts: an instrument rounds. Then a simpler kind has fewer dimensions to explain
+    return found if found.kind in ("white", "rows", "columns") and found.state.k < counted.state.k else counted
 
 
 def exact(X: Array) -> Finding | None:
