@@ -165,6 +165,10 @@ def test_the_same_bits_wherever_rows_live(kind: str, tmp_path: Path) -> None:
     assert expected.kind == kind
     assert same(expected, pw.measure_noise(pw.open_source(tmp_path / "X.npy", block_rows=100)))
     assert same(expected, pw.measure_noise(da.from_array(X, chunks=(100, -1))))
+    rows = np.arange(0, 700, 90)
+    for source in (source_of(X, block_rows=100), source_of(da.from_array(X, chunks=(100, -1)))):
+        scaled = expected.scale(source).take(rows)
+        np.testing.assert_allclose(scaled, X[rows] / expected.row_scale[rows, None] / expected.column_scale)
     other = pw.measure_noise(X)  # another partition: the same numbers to rounding
     np.testing.assert_allclose(other.row_scale, expected.row_scale, rtol=1e-9)
     np.testing.assert_allclose(other.column_scale, expected.column_scale, rtol=1e-9)
@@ -237,6 +241,11 @@ def test_counts_that_were_divided(units: str) -> None:
     assert noise.phi == pytest.approx(whole.phi, rel=0.05)
     expected = whole.row_scale[:, None] * factors[:, None] * whole.column_scale
     np.testing.assert_allclose(noise.row_scale[:, None] * noise.column_scale, expected, rtol=0.02)
+
+
+@pytest.mark.parametrize("kind", ["white", "columns"])
+def test_whole_numbers_of_an_instrument_are_no_counts(kind: str) -> None:
+    assert pw.measure_noise(np.round(40.0 * table(kind)).clip(0.0)).kind == kind
 
 
 @pytest.mark.parametrize(

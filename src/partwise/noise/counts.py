@@ -74,13 +74,14 @@ def least_steps(block: Block) -> Array:
     return np.divide(above, below, out=np.ones(len(lengths)), where=below > 0.0)
 
 
-def unit_of(X: Array, steps: Array) -> Unit | None:
-    """What one count is, given the least steps of the rows; None if the entries are no counts."""
+def unit_of(X: Array, rows: Block) -> Unit | None:
+    """What one count is, in some columns of these rows; None if the entries are no counts."""
     if X.min() < 0.0:
         return None
     n = len(X)
     if not np.any(X % 1.0):
         return Unit("one", np.ones(n)) if np.median(X[X > 0.0]) <= LARGEST else None
+    steps = least_steps(rows)
     for unit in (Unit("table", np.full(n, steps.min())), Unit("rows", steps)):
         C = X / unit.of_rows[:, None]
         whole = np.round(C)

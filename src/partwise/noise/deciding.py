@@ -10,8 +10,9 @@ import numpy.typing as npt
 from scipy.linalg import eigvalsh, svdvals
 
 from partwise.noise import counts
-from partwise.noise.scales import NORMAL_MEDIAN, Whitened, robust_scales, whiten
+from partwise.noise.scales import FAR, NORMAL_MEDIAN, Whitened, robust_scales, whiten
 from partwise.noise.spectrum import CAP, GRAM_EPS, Spectrum, edge
+from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
@@ -48,15 +49,15 @@ class Finding:
     unit: counts.Unit | None = None
 
 
-def find(X: Array, steps: Array, k: int | None) -> Finding:
+def find(X: Array, rows: Block, k: int | None) -> Finding:
     """What the noise of a small matrix is like.
 
     Parameters
     ----------
     X : ndarray of shape (n, m)
         Without constant rows or columns; not of a few parts exactly (see `exact`).
-    steps : ndarray of shape (n,)
-        The least step between entries of every row, columns that are not looked at included.
+    rows : block of n rows
+        The same rows, columns that are not looked at included.
     k : int or None
         Dimensions of the signal.
 
@@ -68,13 +69,18 @@ def find(X: Array, steps: Array, k: int | None) -> Finding:
     q = min(X.shape)
     if q < SMALLEST or (k or 0) > CAP * q:  # too little beside the signal
         return Finding("unclear", whiten(X, min(k or 0, q - 1), rows=False, columns=False))
-    unit = counts.unit_of(X, steps)
+    unit = counts.unit_of(X, rows)
     counted = None if unit is None else _as_counts(X, unit, k)
-    if counted is not None and counted.kind != "unclear":
+    if counted is not None and counted.kind == "poisson":
         return counted
     found = _independent(X, k)
-    # counts that no kind fits are mostly sparse: scales by their counts are better than by what robust deviations say
-    return counted if counted is not None and found.kind == "unclear" else found
+    if counted is None:
+        return found
+    if counted.kind == "unclear":
+        # counts that no kind fits are mostly sparse: scales by their counts are better than by robust deviations
+        return counted if found.kind == "unclear" else found
+    # whole numbers need not be counts: an instrument rounds. Then a simpler kind has fewer dimensions to explain
+    return found if found.kind in ("white", "rows", "columns") and found.state.k < counted.state.k else counted
 
 
 def exact(X: Array) -> Finding | None:
@@ -181,7 +187,7 @@ def _differ(scales: Array, freedom: int) -> bool:
 def tail_share(R: Array) -> float:
     """Share of the entries beyond six robust standard deviations."""
     size = np.abs(R)
-    return float(np.mean(size > 6.0 * NORMAL_MEDIAN * np.median(size)))
+    return float(np.mean(size > FAR * NORMAL_MEDIAN * np.median(size)))
 
 
 def dependence(R: Array) -> str:

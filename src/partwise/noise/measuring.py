@@ -9,7 +9,6 @@ import numpy as np
 
 from partwise.exceptions import InputError
 from partwise.io.opening import open_source
-from partwise.noise import counts
 from partwise.noise.deciding import Finding, exact, find
 from partwise.noise.extending import all_scales
 from partwise.noise.model import Noise, NoiseKind
@@ -98,7 +97,7 @@ def _looked(source: RowSource, k: int | None, seed: int) -> tuple[Finding, Sampl
     if found is not None:
         return found, sample
     sample = distinct(sample, rng)
-    return find(sample.X, counts.least_steps(sample.part), k), sample
+    return find(sample.X, sample.part, k), sample
 
 
 def _facts(finding: Finding, sample: Sample) -> NoiseKind:

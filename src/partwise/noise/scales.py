@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ ROUNDS = 8  # of scales and rank; three are the rule
 LEVERAGE = 0.1  # a row that the signal follows has this share of its noise left at least
 TRIANGULAR = 1e-5  # diagonal of a triangular factor below which squares lose too many digits
 NORMAL_MEDIAN = 1.4826  # standard deviation of the normal law over the median of its sizes
+FAR = 6.0  # robust standard deviations: 2e-9 of normal noise is beyond
 MEDIANS = 5  # rounds of rows and columns: medians settle at once
 LEAST = 0.01  # no scale below this times the median: a row without noise of its own is not blown up
 
@@ -92,13 +93,19 @@ def _precisions(Z: Array) -> Array:
 
 
 def robust_scales(state: Whitened) -> Whitened:
-    """With scales that a few entries far off do not reach: medians of what is left, of rows and columns in turn."""
-    R = np.abs(state.residual) * state.row_scale[:, None] * state.column_scale
+    """With scales that a few entries far off do not reach: medians of what is left, of rows and columns in turn.
+
+    Those entries are drawn in to `FAR` deviations, so that they do not bend the span of the signal.
+    """
+    sizes = state.row_scale[:, None] * state.column_scale
+    R = state.residual * sizes
+    signal, left = state.Y * sizes - R, np.abs(R)
     a, b = np.ones(len(R)), np.ones(R.shape[1])
     for _ in range(MEDIANS):
-        b = _settled(NORMAL_MEDIAN * np.median(R / a[:, None], axis=0))
-        a = _settled(NORMAL_MEDIAN * np.median(R / b, axis=1))
-    return replace(state, row_scale=a, column_scale=b)
+        b = _settled(NORMAL_MEDIAN * np.median(left / a[:, None], axis=0))
+        a = _settled(NORMAL_MEDIAN * np.median(left / b, axis=1))
+    Y = signal / a[:, None] / b + np.clip(R / a[:, None] / b, -FAR, FAR)
+    return Whitened(a, b, Y, spectrum_of(Y), state.k)
 
 
 def whiten(X: Array, k: int | None, *, rows: bool = True, columns: bool = True) -> Whitened:
