@@ -19,20 +19,25 @@ def misfit(x: np.ndarray, w: np.ndarray, H: np.ndarray) -> float:
     return float(np.sqrt(np.sum(rest**2)))
 
 
-@pytest.mark.parametrize("spread", [2, 8])
-@pytest.mark.parametrize("k", [3, 10])
-def test_no_certificate_passes_what_a_qr_solve_beats(k: int, spread: int):
-    rng = np.random.default_rng([spread, k])
+@pytest.mark.parametrize("kind", ["signed", "non-negative"])
+def test_no_certificate_passes_what_a_qr_solve_beats(kind: str):
+    """Features of scales 1e-8 to 1e8, samples of scale 1: components nearly cancel in all but small features."""
+    rng = np.random.default_rng(5)
     worse = []
-    for _ in range(30):
-        m = int(rng.integers(k, 4 * k))
-        scales = 10.0 ** rng.uniform(-spread, spread, m)
-        H, X = rng.gamma(0.5, size=(k, m)) * scales, rng.gamma(0.5, size=(10, m)) * scales
+    for _ in range(60):
+        k = int(rng.integers(20, 40))
+        m = int(rng.integers(2, k + 10))
+        scales = 10.0 ** rng.uniform(-8, 8, m)
+        H = (rng.normal(size=(k, m)) if kind == "signed" else rng.gamma(0.5, size=(k, m))) * scales
+        X = rng.random((10, m))
         W, certificate = pw.nnls(H, X, return_certificate=True)
+        order, lengths = np.argsort(-np.abs(H).max(axis=0)), np.linalg.norm(H, axis=1)
+        A = (H / lengths[:, None]).T[order]
         for x, w, kkt in zip(X, W, certificate.kkt, strict=True):
-            order = np.argsort(-np.abs(H).max(axis=0))
-            lengths = np.linalg.norm(H, axis=1)
-            other = by_scipy((H / lengths[:, None]).T[order], x[order])[0] / lengths
+            try:
+                other = by_scipy(A, x[order])[0] / lengths
+            except RuntimeError:  # too many exchanges: no rival
+                continue
             excess = (misfit(x, w, H) - misfit(x, other, H)) / np.linalg.norm(x)
             if excess > 1e-6 and kkt < 1e-8:
                 worse.append((excess, kkt))
