@@ -81,7 +81,7 @@ def as_matrix(path: Path, X: Array) -> tuple[Array, tuple[int, int] | None]:
     """The array if it is a matrix of real numbers; three dimensions are images."""
     check_kind(path, X.dtype)
     if X.ndim == 3:
-        return X.reshape(len(X), -1), (X.shape[1], X.shape[2])
+        return X.reshape(len(X), X.shape[1] * X.shape[2]), (X.shape[1], X.shape[2])
     if X.ndim != 2:
         raise fail(path, f"must have two dimensions (samples, features), and has shape {X.shape}", kind="shape")
     return X, None
