@@ -1,8 +1,9 @@
 """Damaged files for every reader: ``python -m benchmarks.fuzz_readers --count 100000``.
 
-Good files of every format are damaged at random (bytes, cuts, doubled and swapped pieces, large numbers) and read.
-Allowed are a result and a ``ReaderError``; a crash, another exception, more than 5 s and an allocation of more than
-1 GiB are failures. Files are read in a process of their own, which is started again if it dies. A case is its number:
+Good files of every format are damaged at random (bytes, cuts, doubled and swapped pieces, large numbers) or by their
+structure (`benchmarks.structured`) and read. Allowed are a result and a ``ReaderError``; a crash, another exception,
+more than 5 s, an allocation of more than 1 GiB and, for arrays, other numbers than NumPy and SciPy read from the same
+bytes are failures. Files are read in a process of their own, which is started again if it dies. A case is its number:
 ``--first N --count 1`` repeats case N.
 """
 
@@ -26,6 +27,8 @@ from typing import Any
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
+
+from benchmarks import structured
 
 Files = dict[str, bytes]  # the files of one case, by name; several are a folder
 
@@ -78,6 +81,17 @@ def good_files() -> dict[str, Files]:
         "images": {f"{i}.png": _picture(image) for i, image in enumerate(images[:2])},
         "parquet": {"a.parquet": _parquet(X, names)},
         "model": {"a.safetensors": _model(X)},
+        "state": {"a.state.safetensors": _state(X)},
+        "npy-images": {"a.npy": _written(lambda file: np.save(file, images))},
+        "npy-fortran": {"a.npy": _written(lambda file: np.save(file, np.asfortranarray(X.astype(">f4"))))},
+        "parts-npy": {f"{i}.npy": _written(lambda file, i=i: np.save(file, X[6 * i : 6 * i + 6])) for i in range(2)},
+        "parts-npz": {
+            f"{i}.npz": _written(lambda file, i=i: sp.save_npz(file, S[6 * i : 6 * i + 6])) for i in range(2)
+        },
+        "parts-parquet": {f"{i}.parquet": _parquet(X[6 * i : 6 * i + 6], names, named=False) for i in range(2)},
+        "images-16": {f"{i}.png": _picture(image.astype(np.uint16) * 257) for i, image in enumerate(images[:2])},
+        "images-pgm": {"a.pgm": b"P5 5 6 200\n" + images[0].tobytes()},
+        "images-stack": {"a.tif": _stack(images.astype(np.uint16) * 257)},
     }
 
 
@@ -93,10 +107,27 @@ def _picture(image: np.ndarray) -> bytes:
     return _written(lambda file: Image.fromarray(image).save(file, "png"))
 
 
-def _parquet(X: np.ndarray, names: list[str]) -> bytes:
+def _stack(images: np.ndarray) -> bytes:
+    from PIL import Image
+
+    pages = [Image.fromarray(image) for image in images]
+    return _written(lambda file: pages[0].save(file, "tiff", save_all=True, append_images=pages[1:]))
+
+
+def _state(X: np.ndarray) -> bytes:
+    from partwise.runs import write_state
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state"
+        write_state(path, {"H": X[:2].copy(), "totals": np.arange(4.0), "best": 0.5, "over": False}, {"n_iter": 3})
+        return path.read_bytes()
+
+
+def _parquet(X: np.ndarray, names: list[str], *, named: bool = True) -> bytes:
     import polars
 
-    frame = polars.DataFrame({"name": [f"r{i}" for i in range(len(X))], **dict(zip(names, X.T, strict=True))})
+    first = {"name": [f"r{i}" for i in range(len(X))]} if named else {}
+    frame = polars.DataFrame({**first, **dict(zip(names, X.T, strict=True))})
     return _written(frame.write_parquet)
 
 
@@ -184,7 +215,8 @@ def make_case(number: int, good: dict[str, Files]) -> tuple[str, Files]:
     kind = sorted(good)[number % len(good)]
     files = dict(good[kind])
     name = sorted(files)[int(rng.integers(len(files)))]
-    files[name] = damage(files[name], rng)
+    changed = structured.change(name, files[name], rng) if rng.random() < 0.6 else None
+    files[name] = damage(files[name], rng) if changed is None else changed
     if kind.endswith(".gz") and rng.random() < 0.5:
         # damage below the compression
         files = {name: gzip.compress(damage(gzip.decompress(data), rng), mtime=0) for name, data in good[kind].items()}
@@ -195,7 +227,7 @@ def write_case(kind: str, files: Files, folder: Path) -> Path:
     """Write the files of a case and return what is to be read."""
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    return folder if kind in ("10x", "texts", "images") else folder / next(iter(files))
+    return folder if kind.startswith(("10x", "texts", "images", "parts")) else folder / next(iter(files))
 
 
 def read_case(kind: str, path: Path, number: int = 0) -> str:
@@ -203,22 +235,49 @@ def read_case(kind: str, path: Path, number: int = 0) -> str:
     import partwise as pw
     from partwise.exceptions import ReaderError
     from partwise.io import numbers
+    from partwise.runs import read_state
 
     # every other one by the parser for long texts
     numbers.LONG_TEXT = (1 << 16) * (number % 2)
     try:
         if kind == "model":
             pw.load(path)
+        elif kind == "state":
+            read_state(path)
         else:
             # every third one as if it were too large for the memory
             table = pw.read(path, in_memory=0 if number % 3 == 0 else 1 << 28)
             if min(table.X.shape):
                 pw.io.summarize(table)
+            if kind.startswith(("np", "parts-np")) and not _as_written(path, table.source()):
+                return "other numbers than were written"
     except ReaderError as error:
         return "refused" if not isinstance(error.__cause__, MemoryError) else "MemoryError"
     except Exception as error:
         return f"{type(error).__name__}: {str(error)[:200]}"
     return "read"
+
+
+def _as_written(path: Path, source: Any) -> bool:
+    """Whether NumPy and SciPy read the same numbers from the same bytes; what they refuse is not compared."""
+    from partwise.sources import blocks
+
+    found = blocks.to_dense(source.take(range(source.shape[0])))
+    parts = []
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        try:
+            there = np.load(file, allow_pickle=False)
+            if not isinstance(there, np.ndarray):
+                with there:
+                    names = [name for name in there.files if there[name].ndim in (2, 3)]
+                    if "format" not in there.files and len(names) != 1:
+                        return True  # one of several, by its size
+                    there = sp.load_npz(file).toarray() if "format" in there.files else there[names[0]]
+        except Exception:
+            return True
+        parts.append(there.reshape(len(there), int(np.prod(there.shape[1:]))))
+    wanted = np.concatenate(parts).astype(found.dtype)
+    return np.array_equal(found, wanted, equal_nan=True)
 
 
 def work(first: int, last: int) -> None:

@@ -54,6 +54,16 @@ def npy_header(path: Path) -> Header:
     return header
 
 
+def read_array(path: Path) -> Array:
+    """A ``.npy`` file, all of it."""
+    header = npy_header(path)
+    check_memory(path, header.need)
+    with reading(path, ".npy file"), open_file(path) as file:
+        file.seek(header.start)
+        data = np.fromfile(file, header.dtype, math.prod(header.shape))
+        return data.reshape(header.shape, order="F" if header.fortran else "C")
+
+
 def map_npy(path: Path) -> Array:
     """A ``.npy`` file as a read-only map."""
     header = npy_header(path)

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partwise.door.guard import fail, reading, size_text
+from partwise.door.numpy_files import read_array
 from partwise.exceptions import MissingDependencyError
 from partwise.io.names import unique_names
 from partwise.io.table import Table
@@ -54,8 +55,10 @@ def read_h5ad(path: Path, *, duplicates: str = "error") -> Table:
         _convert(path, Path(folder))
         with reading(path, ".h5ad file"):
             names = json.loads((Path(folder) / "names.json").read_text())
-            parts = {file.stem: np.load(file, allow_pickle=False) for file in Path(folder).glob("*.npy")}
-            X = sp.csr_array(tuple(parts[name] for name in PARTS), shape=names["shape"]) if "data" in parts else None
+            parts = {file.stem: read_array(file) for file in Path(folder).glob("*.npy")}
+            X: Any = (
+                sp.csr_array(tuple(parts[name] for name in PARTS), shape=names["shape"]) if "data" in parts else None
+            )
     X = parts["X"] if X is None else X
     genes = unique_names(path, names["columns"], "column", duplicates, lambda _: None)
     cells = unique_names(path, names["rows"], "row", duplicates, lambda _: None)

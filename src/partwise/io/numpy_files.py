@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.door.guard import fail, open_file, reading
-from partwise.door.numpy_files import npy_header, open_npz
+from partwise.door.guard import fail
+from partwise.door.numpy_files import npy_header, open_npz, read_array
 from partwise.door.rows import RowFile
 from partwise.io.table import LARGE, Table
 from partwise.sources.chunked import MemmapSource
@@ -48,10 +48,7 @@ def read_npy(path: Path, *, in_memory: int = LARGE) -> Table:
         check_kind(path, header.dtype)
         shape = header.shape[1:] if len(header.shape) == 3 else None
         return Table(MemmapSource(rows), image_shape=shape, origin=str(path), format="npy")
-    with open_file(path) as file, reading(path, ".npy file"):
-        file.seek(header.start)
-        X: Any = np.fromfile(file, header.dtype, int(np.prod(header.shape, dtype=np.int64)))
-    X, image_shape = as_matrix(path, X.reshape(header.shape, order="F" if header.fortran else "C"))
+    X, image_shape = as_matrix(path, read_array(path))
     return Table(X, image_shape=image_shape, origin=str(path), format="npy")
 
 
@@ -84,7 +81,7 @@ def as_matrix(path: Path, X: Array) -> tuple[Array, tuple[int, int] | None]:
     """The array if it is a matrix of real numbers; three dimensions are images."""
     check_kind(path, X.dtype)
     if X.ndim == 3:
-        return X.reshape(len(X), -1), (X.shape[1], X.shape[2])
+        return X.reshape(len(X), X.shape[1] * X.shape[2]), (X.shape[1], X.shape[2])
     if X.ndim != 2:
         raise fail(path, f"must have two dimensions (samples, features), and has shape {X.shape}", kind="shape")
     return X, None

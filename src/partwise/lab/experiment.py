@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from partwise.door.numpy_files import read_array
 from partwise.lab.claim import Change, Claim, Explanation, Judgement, Statistic
 from partwise.lab.measurements import Measurements
 from partwise.lab.register import FOLDER, load_changes, load_claims
@@ -284,7 +285,7 @@ class Reproduction:
     def kept(self, case: str, what: str, seed: int) -> np.ndarray | None:
         """The components of a method, its detectors, its picture, or a few samples, where they were kept."""
         path = self.folder / kept_as(case, what, seed) if self.folder else None
-        return np.load(path) if path is not None and path.exists() else None
+        return read_array(path) if path is not None and path.exists() else None
 
     def curve(self, column: str, **equal: Any) -> tuple[np.ndarray, np.ndarray]:
         """Times and values of one curve."""

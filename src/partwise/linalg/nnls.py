@@ -8,6 +8,7 @@ by QR.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -40,6 +41,7 @@ DOUBTFUL_MISFIT = 1e-10
 # features whose lengths differ by more than this: the small ones are lost in products and in an unsorted QR alike, so
 # that a KKT residual says nothing about their part of the misfit (its square is what rounding leaves of them)
 UNEVEN = 1e4
+DISAGREEMENT = 1e-8  # of |x|: more than this between two solvers is more than their rounding
 
 
 @dataclass(frozen=True)
@@ -366,29 +368,42 @@ def _solve_by_qr(
     """Lawson & Hanson with orthogonal transformations, a row at a time, kept where it is better."""
     from scipy.optimize import nnls as nnls_by_qr  # rarely needed, slow to import
 
-    # rows in falling order: orthogonal transformations then keep small features (Cox & Higham 1998, Theorem 2.5)
+    systems = _orthogonal_systems(gram)
+    sizes, doubt = blocks.norms(block[rows]), np.zeros(len(rows))
+    found = np.full((len(systems), len(rows)), np.inf)
+    for s, (A, turn, scale) in enumerate(systems):
+        w, solved = W[rows], np.zeros(len(rows), bool)
+        for t, row in enumerate(rows):
+            x = blocks.to_dense(block[row : row + 1])[0].astype(np.float64)
+            with suppress(RuntimeError):  # too many exchanges
+                w[t], solved[t] = nnls_by_qr(A, turn(x))[0] * scale, True
+        g, new_misfit = _true_gradient(block[rows], gram, w)
+        left, old = _residual(B[rows], w, g), misfit[rows]
+        # the misfit decides where it differs by more than rounding, the residual where it does not
+        better = (new_misfit < old * (1.0 - 1e-12)) | ((left < residual[rows]) & (new_misfit <= old * (1.0 + 1e-12)))
+        better &= solved
+        W[rows[better]], misfit[rows[better]] = w[better], new_misfit[better]
+        residual[rows[better]] = left[better]
+        found[s] = np.where(solved, new_misfit, sizes)
+    # where solvers without squares do not agree, or give up, no residual is a certificate
+    doubt = found.max(axis=0) - np.minimum(found.min(axis=0), misfit[rows])
+    residual[rows] = np.maximum(residual[rows], np.where(doubt > DISAGREEMENT * sizes, doubt, 0.0))
+
+
+def _orthogonal_systems(gram: Gram) -> list[tuple[Array, Any, Array]]:
+    """Matrices to be solved by orthogonal transformations, what each does to a sample, and to its weights.
+
+    Rows in falling order keep small features (Cox & Higham 1998, Theorem 2.5). Where features are uneven no one order
+    and no one scale of the columns is best, so there are several.
+    """
     order = np.argsort(-np.abs(gram.exact).max(axis=1, initial=0.0), kind="stable")
-    A = gram.exact[order]
-    w, failed = W[rows], np.zeros(len(rows), bool)
+    A, one = gram.exact[order], np.ones(len(gram.scale))
     if not gram.uneven:
-        Q, A = np.linalg.qr(A)
-    for t, row in enumerate(rows):
-        x = blocks.to_dense(block[row : row + 1])[0].astype(np.float64)[order]
-        try:
-            w[t] = nnls_by_qr(A, x if gram.uneven else x @ Q)[0]
-        except RuntimeError:  # too many exchanges
-            failed[t] = True
-    g, new_misfit = _true_gradient(block[rows], gram, w)
-    left = _residual(B[rows], w, g)
-    # the misfit decides where it differs by more than rounding, the residual where it does not
-    old = misfit[rows]
-    better = (new_misfit < old * (1.0 - 1e-12)) | ((left < residual[rows]) & (new_misfit <= old * (1.0 + 1e-12)))
-    better &= ~failed
-    W[rows[better]] = w[better]
-    residual[rows[better]] = left[better]
-    # what nobody could solve without squares has no certificate
-    sizes = blocks.norms(block[rows])
-    residual[rows[failed]] = np.maximum(residual[rows[failed]], sizes[failed])
+        Q, R = np.linalg.qr(A)
+        return [(R, lambda x: x[order] @ Q, one)]
+    scaled = gram.exact * gram.scale
+    systems: list[tuple[Array, Any, Array]] = [(A, lambda x: x[order], one), (gram.exact, lambda x: x, one)]
+    return [*systems, (scaled, lambda x: x, gram.scale)] if np.isfinite(scaled).all() else systems
 
 
 def _residual(B: Array, W: Array, g: Array) -> Array:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_array, load_npz
+from scipy.sparse import csr_array
 
 from partwise.datasets.checks import check_choice
 from partwise.datasets.loaders.base import DataHome, Dataset, locate
+from partwise.door.numpy_files import open_npz
 
 __all__ = ["load_all_aml", "load_brca21", "load_cosmic", "load_pbmc3k"]
 
@@ -105,9 +106,10 @@ def load_pbmc3k(*, data_home: DataHome = None) -> Dataset:
     >>> load_pbmc3k().X.shape  # doctest: +SKIP
     (2700, 13714)
     """
-    counts = load_npz(locate("load_pbmc3k", "pbmc3k", "pbmc3k_counts_genes_x_cells.npz", data_home))
-    with np.load(locate("load_pbmc3k", "pbmc3k", "pbmc3k_names_labels.npz", data_home), allow_pickle=False) as names:
-        genes, cells, types = names["genes"].tolist(), names["cells"].tolist(), names["cell_type"]
+    with open_npz(locate("load_pbmc3k", "pbmc3k", "pbmc3k_counts_genes_x_cells.npz", data_home)) as archive:
+        counts = archive.sparse()
+    with open_npz(locate("load_pbmc3k", "pbmc3k", "pbmc3k_names_labels.npz", data_home)) as names:
+        genes, cells, types = names.array("genes").tolist(), names.array("cells").tolist(), names.array("cell_type")
     return Dataset("pbmc3k", csr_array(counts.T), types, feature_names=genes, sample_names=cells)
 
 

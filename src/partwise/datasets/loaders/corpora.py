@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.io import loadmat, mmread
-from scipy.sparse import csr_array, load_npz
+from scipy.sparse import csr_array
 
 from partwise.datasets.loaders.base import DataHome, Dataset, locate
 from partwise.datasets.loaders.text import weigh
+from partwise.door.numpy_files import open_npz
 from partwise.exceptions import InputError
 
 __all__ = ["load_bbc", "load_nips", "load_tdt2"]
@@ -67,7 +68,8 @@ def load_nips(*, weighting: str = "counts", data_home: DataHome = None) -> Datas
     >>> load_nips().X.shape  # doctest: +SKIP
     (1500, 7605)
     """
-    counts = csr_array(load_npz(locate("load_nips", "nips", "nips_1500x7605_counts.npz", data_home)))
+    with open_npz(locate("load_nips", "nips", "nips_1500x7605_counts.npz", data_home)) as archive:
+        counts = archive.sparse()
     words = locate("load_nips", "nips", "vocab_7605.txt", data_home).read_text(encoding="utf-8").split()
     if len(words) != counts.shape[1]:
         raise InputError(f"nips/vocab_7605.txt has {len(words)} words for {counts.shape[1]} columns: get it again.")
