@@ -21,6 +21,7 @@ KINDS = {
     "too-many-components": "more components than the data can have",
     "rank": "fewer dimensions in the data than components",
     "dependent": "components that depend on each other",
+    "odd": "samples that are unlike all others",
     "off-path": "a method that had to do something else than its paper says",
     "missing-file": "no such file or folder",
     "damaged": "a file that is not what it begins as",

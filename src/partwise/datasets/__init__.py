@@ -5,6 +5,7 @@ Generators (``make_*``) return a `Mixture`, noise (``add_*``) turns one mixture 
 """
 
 from partwise.datasets.binary import make_binary_mixtures, make_independent_mixtures
+from partwise.datasets.catalogues import make_catalogues
 from partwise.datasets.correlated import make_correlated_mixtures
 from partwise.datasets.digits import make_digit_mixtures
 from partwise.datasets.loaders import (
@@ -13,6 +14,7 @@ from partwise.datasets.loaders import (
     load_bbc,
     load_brca21,
     load_cbcl,
+    load_cellmix4,
     load_cosmic,
     load_jasper_ridge,
     load_mnist,
@@ -21,6 +23,7 @@ from partwise.datasets.loaders import (
     load_olivetti,
     load_pbmc3k,
     load_reuters,
+    load_shen_orr,
     load_tdt2,
     load_yale,
 )
@@ -52,6 +55,7 @@ __all__ = [
     "load_bbc",
     "load_brca21",
     "load_cbcl",
+    "load_cellmix4",
     "load_cosmic",
     "load_jasper_ridge",
     "load_mnist",
@@ -60,9 +64,11 @@ __all__ = [
     "load_olivetti",
     "load_pbmc3k",
     "load_reuters",
+    "load_shen_orr",
     "load_tdt2",
     "load_yale",
     "make_binary_mixtures",
+    "make_catalogues",
     "make_correlated_mixtures",
     "make_digit_mixtures",
     "make_dominant",

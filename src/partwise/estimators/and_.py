@@ -217,6 +217,10 @@ class AND(Monitored):
         self._validate_params()
         if self.monitor:
             raise InputError("{parameter}: a stream has no halves; give all samples to fit", parameter="monitor")
+        if self.weighing is not None:
+            raise InputError(
+                "{parameter}: the noise of a stream is not known; give all samples to fit", parameter="weighing"
+            )
         with self._all_or_nothing():
             return self._take_batch(X)
 
@@ -246,7 +250,7 @@ class AND(Monitored):
                     )
                 H0 = near_pure_start(signal, k=k, rng=rng) @ signal.basis
             else:
-                H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
+                H0 = make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=False)
             self._online = self._batch_state(H0, self.noise_)
             self.n_iter_ = 0
         if self._online.over:
@@ -341,12 +345,12 @@ class AND(Monitored):
             H = near_pure_start(signal, k=k, rng=rng) @ signal.basis
             # zeros, which decode to nothing, in the place of those that the rank of the data does not allow
             return np.vstack([H, np.zeros((k - len(H), H.shape[1]))])
-        return make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
+        return make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=False)
 
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         result = super()._fit(X, truth, **how)
         self.__dict__.pop("_online", None)  # what a stream has learnt is lost only to a fit that succeeds
-        self.weight_noise_ = weight_noise(self.components_, self.noise_)
+        self.weight_noise_ = weight_noise(self._weighed_parts, self.noise_)
         self.threshold_floor_ = self.floor * self.weight_noise_
         return result
 

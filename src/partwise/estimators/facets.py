@@ -62,6 +62,11 @@ class Facets(Iterative):
         ``floor`` times ``weight_noise_``: smaller weights cannot be told from none.
     outside_ : float
         Norm of the data outside the span of its leading singular vectors, relative to the norm of the data.
+    odd_samples_ : ndarray of int
+        Samples that are unlike all others, by which a direction or a feature of the data stands or falls: they were set
+        aside, and no part is made of them.
+    weighing_ : Weighing
+        How the data was weighed, see `set_weighing`.
     reconstruction_error_ : float
         ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
@@ -99,6 +104,7 @@ class Facets(Iterative):
     """
 
     _allow_negative: ClassVar[bool] = True
+    _sets_aside: ClassVar[bool] = True
     _follows_proof: ClassVar[bool] = True
     _residual: ClassVar[str] = CHANGE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -153,11 +159,11 @@ class Facets(Iterative):
         """In the coordinates of the signal."""
         if isinstance(self.init, str) and self.init == "pure":
             return near_pure_start(signal, k=k, rng=rng)
-        H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
+        H0 = make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=False)
         return independent(H0 @ signal.basis.T, signal.rank)
 
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         result = super()._fit(X, truth, **how)
-        self.weight_noise_ = weight_noise(self.components_, self.noise_)
+        self.weight_noise_ = weight_noise(self._weighed_parts, self.noise_)
         self.threshold_floor_ = self.floor * self.weight_noise_
         return result

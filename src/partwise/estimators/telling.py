@@ -5,11 +5,14 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from partwise.exceptions import DegenerateDataWarning, user_level
+from partwise.exceptions import DegenerateDataWarning, Place, user_level
 from partwise.outcomes import AVERAGE_ERROR, CHANGE, FIXED_POINT, GAP, KKT, Stop
 
+NAMED = 10  # of the samples that a warning is about
 RESIDUALS = {
     KKT: "KKT residual",
     CHANGE: "change of the components",
@@ -118,6 +121,27 @@ def warn(stop: Stop, name: str, *, tol: float = 0.0) -> None:
     else:
         return
     told.stop = stop
+    warnings.warn(told, stacklevel=user_level())
+
+
+def warn_odd(odd: npt.NDArray[np.int64], name: str) -> None:
+    """Warn of samples that were set aside; the warning carries their numbers.
+
+    Parameters
+    ----------
+    odd : ndarray of int
+        The samples.
+    name : str
+        The estimator.
+    """
+    if not len(odd):
+        return
+    few = ", ".join(map(str, odd[:NAMED])) + (f" and {len(odd) - NAMED} more" if len(odd) > NAMED else "")
+    one = len(odd) == 1
+    text = f"{name}: sample{'' if one else 's'} {few} {'is' if one else 'are'} unlike all others and "
+    text += f"{'was' if one else 'were'} set aside: no part is made of {'it' if one else 'them'} (odd_samples_)"
+    told: Any = DegenerateDataWarning(text, parameter="X", kind="odd", place=Place(row=int(odd[0])))
+    told.odd = odd
     warnings.warn(told, stacklevel=user_level())
 
 

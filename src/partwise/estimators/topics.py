@@ -129,6 +129,7 @@ class AnchorTopics(Factorization):
     [['cat', 'dog'], ['moon', 'sun']]
     """
 
+    _weighable: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorization._parameter_constraints,
         "min_documents": [Interval(Integral, 1, None, closed="left"), None],

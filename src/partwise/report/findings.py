@@ -19,6 +19,7 @@ from partwise.report.wording import (
     listed,
     number,
     percent,
+    set_aside,
     toss,
 )
 
@@ -51,8 +52,9 @@ def findings(facts: Facts, names: Names, given: Sequence[str] = ()) -> list[Find
     unsettled = _not_converged(facts)
     found = [unsettled, _dead(facts), _redundant(facts), _little_explained(facts)]
     found += [_poor(facts, names), _zero_rows(facts, names), _disagreeing(facts)]
-    found += [_rivalled(facts), _impure(facts), _unsupported(facts)]
-    others = [("", text) for text in given if not (unsettled and " stopped at max_iter=" in text)]
+    found += [_rivalled(facts), _impure(facts), _unsupported(facts), _odd(facts, names)]
+    said = [" stopped at max_iter="] * (unsettled is not None) + [" unlike all others "] * bool(len(facts.odd))
+    others = [("", text) for text in given if not any(words in text for words in said)]
     return [finding for finding in found if finding] + others
 
 
@@ -151,6 +153,12 @@ def _unsupported(facts: Facts) -> Finding | None:
     if not len(small):
         return None
     return "Parts of few samples", few_samples([(part(int(i)), float(mass[i])) for i in small])
+
+
+def _odd(facts: Facts, names: Names) -> Finding | None:
+    if not len(facts.odd):
+        return None
+    return "Odd samples", set_aside([names.sample(int(i)) for i in facts.odd])
 
 
 def halves_text(found: Agreement) -> str:

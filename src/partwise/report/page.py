@@ -28,6 +28,7 @@ from partwise.report.wording import (
     number,
     percent,
     seconds,
+    weighed,
 )
 from partwise.sources import RowSource
 
@@ -123,6 +124,8 @@ def _lead(facts: Facts) -> str:
         return text + "The data is all zero."
     if facts.preparation != "none":
         text += f"The data was prepared by {facts.preparation}, and parts, weights and errors are in its units. "
+    if facts.weighing:
+        text += weighed(facts.weighing)
     share = explained(facts.unexplained).replace(">", "more than ").replace("<", "less than ")
     return text + f"{'Together they explain' if len(facts.order) > 1 else 'It explains'} {share} of the data."
 
@@ -170,6 +173,8 @@ def _run(facts: Facts) -> list[tuple[str, str]]:
     known = [("Method", f"{facts.method}: {facts.about_method}"), ("Settings", facts.settings)]
     if facts.preparation != "none":
         known.append(("Preparation", f"{facts.preparation}: {KINDS[facts.preparation]}"))
+    if facts.weighing:
+        known.append(("Weighing", f"noise: {facts.weighing}"))
     if facts.course.residual is not None:
         name = facts.course.residual_name
         known.append((name[:1].upper() + name[1:], number(facts.course.residual)))
