@@ -23,4 +23,6 @@ CASES = {
     "topics": "benchmarks.topics",
     "archetypes": "benchmarks.archetypes",
     "noise-kinds": "benchmarks.noise_kinds",
+    "mixtures": "benchmarks.mixtures",
+    "signatures": "benchmarks.signatures",
 }

@@ -18,6 +18,7 @@ _HOME = {
     "ConservativeNMF": "partwise.estimators",
     "ConvexHull": "partwise.estimators",
     "Cooccurrence": "partwise.algorithms.cooccurrence",
+    "CountParts": "partwise.estimators.count_parts",
     "EllipsoidalSPA": "partwise.estimators",
     "Facets": "partwise.estimators",
     "HALS": "partwise.estimators",
@@ -32,6 +33,7 @@ _HOME = {
     "TSVD": "partwise.estimators",
     "TSVDNMF": "partwise.estimators",
     "XRAY": "partwise.estimators",
+    "count_parts": "partwise.estimators.count_parts",
     "left_inverse": "partwise.linalg.inverse",
     "load": "partwise.estimators.saving",
     "measure_noise": "partwise.noise",
@@ -64,6 +66,7 @@ __all__ = [
     "ConservativeNMF",
     "ConvexHull",
     "Cooccurrence",
+    "CountParts",
     "EllipsoidalSPA",
     "Facets",
     "HALS",
@@ -79,6 +82,7 @@ __all__ = [
     "TSVDNMF",
     "XRAY",
     "__version__",
+    "count_parts",
     "left_inverse",
     "load",
     "measure_noise",
@@ -113,6 +117,7 @@ if TYPE_CHECKING:
         Purification,
         SeparableLP,
     )
+    from partwise.estimators.count_parts import CountParts, count_parts
     from partwise.estimators.saving import load, save
     from partwise.io import open_source, read
     from partwise.linalg import left_inverse, nnls

@@ -23,6 +23,7 @@ KINDS = {
     "dependent": "components that depend on each other",
     "negative-part": "a part below zero, of data that is not",
     "coloured": "noise that has directions of its own",
+    "odd": "samples that are unlike all others",
     "off-path": "a method that had to do something else than its paper says",
     "missing-file": "no such file or folder",
     "damaged": "a file that is not what it begins as",

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -122,6 +123,28 @@ def test_preprocess(kind: str, program: Program) -> None:
     assert model.preparation_.kind == kind
     error = np.linalg.norm(prepared - pw.read("out/weights.csv").X @ model.components_) / np.linalg.norm(prepared)
     assert error == pytest.approx(model.reconstruction_error_, rel=1e-6)
+
+
+@pytest.mark.parametrize(("how", "kind"), [("auto", "poisson"), ("noise", "poisson"), ("none", "none")])
+def test_weighing(how: str, kind: str, program: Program) -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(rng.gamma(0.4, 200.0, (60, 2)) @ rng.dirichlet([0.5] * 20, 2)) + 1.0 * np.eye(60, 20)
+    np.save("counts.npy", counts)
+    program("fit", "counts.npy", "-k", 2, "--weigh", how, "-o", "out")
+    plain = quietly_fitted(pw.HALS(2, random_state=0).set_weighing(None if how == "none" else how), counts)
+    model = pw.load("out/model.safetensors")
+    np.testing.assert_allclose(model.components_, plain.components_, rtol=1e-9)
+    np.testing.assert_allclose(pw.read("out/weights.csv").X, plain.transform(counts), rtol=1e-6, atol=1e-9)
+    assert json.loads(program("inspect", "out", "--json")[0])["weighing"] == kind
+    assert f"--weigh {how}" in json.loads(Path("out/manifest.json").read_text())["command"]
+    program("fit", "--from", "out", "-o", "again")
+    assert pw.load("again/model.safetensors").components_.tobytes() == model.components_.tobytes()
+
+
+def quietly_fitted(model: Any, X: np.ndarray) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X)
 
 
 @pytest.mark.parametrize("kind", ["npy", "sparse", "parts"])
@@ -776,6 +799,8 @@ def test_kill_9(folder: Path, program: Program) -> None:
         (["data.csv", "-k", "2", "--init", "nowhere"], "option init of hals must be one of 'nndsvd'", 2),
         (["data.csv", "-k", "2", "--preprocess", "idf"], "--preprocess must be one of none, tfidf, log1p, unit", 2),
         (["data.csv", "-k", "2", "--preprocess", "tfidf"], "tfidf is for counts", 2),
+        (["data.csv", "-k", "2", "--weigh", "yes"], "--weigh must be one of auto, noise, none", 2),
+        (["data.csv", "-k", "2", "-m", "anchor-topics", "--weigh", "auto"], "AnchorTopics cannot weigh its data", 2),
         (["data.csv", "-k", "2", "--image-shape", "5x5"], "--image-shape 5x5 has 25 pixels, a sample 12 features", 2),
         (["data.csv", "-k", "2", "--image-shape", "12"], "give height x width", 2),
         (["data.csv", "-k", "2", "--format", "mat"], "data.csv", 2),

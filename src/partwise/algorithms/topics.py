@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.cooccurrence import AllPairs, Cooccurrence
 from partwise.algorithms.hull import convex_hull
+from partwise.algorithms.rectified import Rectified
 from partwise.algorithms.spa import fast_anchor_words, spa
 from partwise.linalg.simplex import Loss, MixtureCertificate, likeliest, mixture_weights, proportions
 from partwise.sources import MemorySource, RowSource, blocks
@@ -31,6 +32,7 @@ from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.int64]
+Pairs = AllPairs | Rectified
 Projection = Literal["spectral", "random"]
 Search = Literal["spa", "fast-anchor-words", "hull"]
 
@@ -41,7 +43,7 @@ SMOOTHING = 1e-3  # share of the corpus in the topics that refinement starts fro
 EM_TOL = 1e-4  # nats a word by which weights may miss the best ones while topics still move
 
 
-def word_rows(Q: AllPairs, k: int, projection: Projection | None, rng: np.random.Generator) -> RowSource:
+def word_rows(Q: Pairs, k: int, projection: Projection | None, rng: np.random.Generator) -> RowSource:
     """The rows of words, divided by their sums, times a matrix; ``None``: as they are."""
     if projection is None:
         return MemorySource(Q.conditional(Q.matrix()))
@@ -116,7 +118,7 @@ def explain_block(block: Block, Ht: Array, tol: float) -> Array:
     return likeliest(x, Ht, tol)[0] * sums[:, None]
 
 
-def topic_moments(Q: AllPairs, H: Array) -> Array:
+def topic_moments(Q: Pairs, H: Array) -> Array:
     """``R = E[w' w]`` from ``Q = H' R H`` by least squares."""
     P = np.linalg.pinv(H)
     R = P.T @ Q.dot(P)

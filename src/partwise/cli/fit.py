@@ -37,6 +37,13 @@ class Asked:
         str,
         typer.Option(help="none, tfidf (counts of words), log1p or unit (rows of length 1).", rich_help_panel=METHOD),
     ] = "none"
+    weigh: Annotated[
+        str | None,
+        typer.Option(
+            help="auto, noise or none: find parts where noise has one size; by default as the method does.",
+            rich_help_panel=METHOD,
+        ),
+    ] = None
     max_iter: Annotated[
         int | None, typer.Option(min=1, help="Most iterations of the method.", rich_help_panel=METHOD)
     ] = None
@@ -212,11 +219,13 @@ def _job(data: str | None, given: dict[str, Any], manifest: dict[str, Any] | Non
 
 
 def _checked(job: Job) -> Job:
+    from partwise.estimators.weighing import HOW
     from partwise.io.preparation import KINDS
 
-    for name, allowed in (("preprocess", tuple(KINDS)), ("weights_format", ("auto", *FORMATS))):
+    choices = {"preprocess": tuple(KINDS), "weigh": (*HOW, "none"), "weights_format": ("auto", *FORMATS)}
+    for name, allowed in choices.items():
         value = getattr(job, name)
-        if value not in allowed:
+        if value not in allowed and not (name == "weigh" and value is None):
             raise Failure(f"--{name.replace('_', '-')} must be one of {', '.join(allowed)}, got {value!r}", 2)
     return job
 

@@ -64,6 +64,8 @@ def build_model(job: Job) -> tuple[Any, list[str] | None]:
             k = len(options["init"]) if k is None else k
         method = find_method(job.method)
         model = build(method, k, options, job.seed).set_preparation(job.preprocess)
+        if job.weigh is not None:
+            model.set_weighing(None if job.weigh == "none" else job.weigh)
     if k is None:
         raise Failure("give -k, the number of parts", 2)
     return model, names

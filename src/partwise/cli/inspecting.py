@@ -50,6 +50,7 @@ def inspect(
             voice.result(plain(known))
             return
         prepared = "" if known["preprocess"] == "none" else f", prepared by {known['preprocess']}"
+        prepared += "" if known["weighing"] == "none" else f", weighed ({known['weighing']})"
         voice.say(f"{known['estimator']}: {known['n_components']} parts of {known['n_features']:,} features{prepared}")
         for title in ("parameters", "fit", "provenance"):
             _section(voice, title, known[title])
@@ -105,6 +106,7 @@ def describe(path: Path, top: int = 8) -> dict[str, Any]:
         "n_features": int(fitted.n_features_in_),
         "dtype": str(fitted.components_.dtype),
         "preprocess": fitted.preparation_.kind,
+        "weighing": "none" if fitted.weighing_.column_scale is None else fitted.weighing_.kind,
         "parameters": {name: _short(value) for name, value in info["parameters"].items() if name != "callbacks"},
         "fit": _facts(fitted),
         "provenance": info["provenance"],

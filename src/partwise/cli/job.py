@@ -20,6 +20,7 @@ KINDS: dict[str, Any] = {
     "seed": int,
     "options": dict,
     "preprocess": str,
+    "weigh": (str, NoneType),
     "weights_format": str,
 }
 FILES = ("feature_names", "sample_names", "vocabulary")
@@ -36,6 +37,7 @@ class Job:
     seed: int = 0
     options: dict[str, Any] = field(default_factory=dict)
     preprocess: str = "none"
+    weigh: str | None = None
     image_shape: tuple[int, int] | None = None
     weights_format: str = "auto"
     reading: Reading = field(default_factory=Reading)
@@ -62,6 +64,7 @@ class Job:
     @classmethod
     def of_json(cls, values: Any, data: str) -> Job:
         """From a manifest."""
+        values = {"weigh": None, **values} if isinstance(values, Mapping) else values  # not in manifests of 0.2
         try:
             shape = None if values["image_shape"] is None else "x".join(map(str, values["image_shape"]))
             for name, kind in KINDS.items():
@@ -85,6 +88,7 @@ class Job:
             words += [FLAGS[name], text] if name in FLAGS else ["--set", f"{name}={text}"]
         words += ["--seed", str(self.seed)] if self.seed else []
         words += ["--preprocess", self.preprocess] if self.preprocess != "none" else []
+        words += ["--weigh", self.weigh] if self.weigh is not None else []
         words += ["--image-shape", "x".join(map(str, self.image_shape))] if self.image_shape else []
         words += ["--weights-format", self.weights_format] if self.weights_format != "auto" else []
         return shlex.join([*words, *flags(self.reading), "-o", str(out)])

@@ -5,6 +5,7 @@ Generators (``make_*``) return a `Mixture`, noise (``add_*``) turns one mixture 
 """
 
 from partwise.datasets.binary import make_binary_mixtures, make_independent_mixtures
+from partwise.datasets.catalogues import make_catalogues
 from partwise.datasets.correlated import make_correlated_mixtures
 from partwise.datasets.digits import make_digit_mixtures
 from partwise.datasets.loaders import (
@@ -68,6 +69,7 @@ __all__ = [
     "load_tdt2",
     "load_yale",
     "make_binary_mixtures",
+    "make_catalogues",
     "make_correlated_mixtures",
     "make_digit_mixtures",
     "make_dominant",

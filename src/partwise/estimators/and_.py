@@ -228,6 +228,10 @@ class AND(Spanned, Monitored):
         self._validate_params()
         if self.monitor:
             raise InputError("{parameter}: a stream has no halves; give all samples to fit", parameter="monitor")
+        if self.weighing is not None:
+            raise InputError(
+                "{parameter}: the noise of a stream is not known; give all samples to fit", parameter="weighing"
+            )
         with self._all_or_nothing():
             return self._take_batch(X)
 
@@ -257,7 +261,7 @@ class AND(Spanned, Monitored):
                     )
                 H0 = near_pure_start(signal, k=k, rng=rng) @ signal.basis
             else:
-                H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
+                H0 = make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=False)
             self._online = self._batch_state(H0, self.noise_ * signal.colour)
             self.n_iter_ = 0
         if self._online.over:
@@ -352,7 +356,7 @@ class AND(Spanned, Monitored):
             H = near_pure_start(signal, k=k, rng=rng) @ signal.basis
             # zeros, which decode to nothing, in the place of those that the rank of the data does not allow
             return np.vstack([H, np.zeros((k - len(H), H.shape[1]))])
-        return make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
+        return make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=False)
 
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         result = super()._fit(X, truth, **how)

@@ -63,6 +63,11 @@ class Archetypes(Looped):
     rival_ : float
         How much larger, relatively, the objective of the best minimum with other parts is; infinite if none was found.
         Close to 0 the choice between the two is a toss.
+    odd_samples_ : ndarray of int
+        Samples that are unlike all others, by which a direction or a feature of the data stands or falls: they were set
+        aside, and no part is made of them.
+    weighing_ : Weighing
+        How the data was weighed, see `set_weighing`, by default "auto".
     reconstruction_error_ : float
         ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
@@ -101,6 +106,8 @@ class Archetypes(Looped):
     """
 
     _allow_negative: ClassVar[bool] = True
+    _sets_aside: ClassVar[bool] = True
+    weighing: Any = "auto"
     _residual: ClassVar[str] = GAP
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Looped._parameter_constraints,

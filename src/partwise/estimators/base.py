@@ -21,7 +21,9 @@ from partwise.algorithms.loop import Progress, State, run
 from partwise.algorithms.randomness import packed
 from partwise.door.matrices import check_form
 from partwise.estimators import telling
+from partwise.estimators.amounts import find_amounts, shares_of
 from partwise.estimators.continuing import OF, check_state, ticket
+from partwise.estimators.weighing import Weighing, check_weighing, ready
 from partwise.exceptions import InputError, Place, user_level
 from partwise.io.opening import open_source
 from partwise.io.preparation import KINDS, Preparation, prepare
@@ -29,7 +31,7 @@ from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.metrics import RecoveryMeasures, total_correlation_error
 from partwise.metrics.residuals import squared_residual
 from partwise.outcomes import KKT, Stop
-from partwise.sources import Inspection, RowSource, brings_own_rows, inspect
+from partwise.sources import Inspection, RowSource, blocks, brings_own_rows, inspect
 from partwise.sources.passes import single_blas_thread
 from partwise.starts import INITS, make_start
 
@@ -48,6 +50,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     _allow_negative: ClassVar[bool] = False
     preparation: str = "none"  # see set_preparation
     preparation_: Preparation = Preparation()  # also of models that were never fitted, but given components
+    _weighable: ClassVar[bool] = True
+    _sets_aside: ClassVar[bool] = False  # whether samples that are unlike all others have no say
+    weighing: Any = None  # see set_weighing
+    weighing_: Weighing = Weighing()
 
     def set_preparation(self, kind: str) -> Self:
         """Have the model prepare whatever it is given: `fit` learns how, and does it, and `transform` does it again.
@@ -85,6 +91,90 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             )
         self.preparation = kind
         return self
+
+    def set_weighing(self, how: Any) -> Self:
+        """Have the model find its parts where the noise has one size, and give them back in the data's own units.
+
+        Rows and columns are divided by the size of their noise before the parts are sought, so that neither large
+        features nor faint samples decide by their noise alone. ``components_``, weights, ``reconstruction_error_`` and
+        what `inverse_transform` returns are in the units of the data; weights are least squares with every feature
+        divided by its noise (that of the sample cancels, so samples that were not in the fit are no different);
+        ``history_``, residuals and thresholds, and the states that callbacks see, hold in the weighed space. As
+        `set_preparation` it is a setting that clones and saved models keep, and comes after a preparation. What was
+        done is ``weighing_``.
+
+        Parameters
+        ----------
+        how : {"auto", "noise", None} or Noise
+            "auto": measure the noise, and weigh if it is that of counts, or if it differs between rows or columns and
+            is most of what lies outside the parts. "noise": measure it, and weigh whatever its kind.
+            None: data as it is. A :class:`partwise.noise.Noise`, as :func:`partwise.measure_noise` makes it of the data
+            of the fit: these scales.
+
+        Returns
+        -------
+        self
+            The estimator; the next `fit` will use it.
+
+        Examples
+        --------
+        >>> import numpy as np, partwise as pw
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.poisson(rng.gamma(0.3, 40.0, (200, 3)) @ rng.dirichlet([0.2] * 50, 3)).astype(float)
+        >>> model = pw.Facets(3, random_state=0).set_weighing("auto").fit(X)
+        >>> model.weighing_.kind
+        'poisson'
+        """
+        if how is not None and not self._weighable:
+            name = type(self).__name__
+            raise InputError(f"{name} cannot weigh its data: it learns from it as it is", parameter="how")
+        self.weighing = check_weighing(how)
+        return self
+
+    def proportions(self, X: Any, *, amounts: Any = None) -> Any:
+        """How much of each sample is of each part: rows sum to one.
+
+        Weights say how often a part is in a sample, and a part has no natural size. Here it is one of two: each part as
+        large as the sum of its entries (shares of all counts), or, where that makes the amounts of all samples much
+        more equal, the sizes for which weights sum to one (samples of equal amounts: cells, RNA); see `part_amounts`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, path, Dask collection or source
+            Samples as rows.
+        amounts : array-like of shape (n_components,), optional
+            The size of each part; by default that which `part_amounts` finds for ``X``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Non-negative, with rows that sum to one; NaN for samples that use no part, which a warning names.
+        """
+        W = np.asarray(self.transform(X), np.float64)
+        if amounts is None:
+            return shares_of(W, find_amounts(W, self._sizes()))
+        given = np.asarray(amounts, np.float64)
+        if given.shape != (W.shape[1],) or not (np.isfinite(given).all() and (given > 0.0).all()):
+            raise InputError(f"{{parameter}} must be {W.shape[1]} positive numbers", parameter="amounts")
+        return shares_of(W, given)
+
+    def part_amounts(self, X: Any) -> npt.NDArray[np.float64]:
+        """The size of each part, for `proportions`: the sum of its entries, or what makes samples equally large.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, path, Dask collection or source
+            Samples as rows; many that differ in their proportions.
+
+        Returns
+        -------
+        ndarray of shape (n_components,)
+            Positive.
+        """
+        return find_amounts(np.asarray(self.transform(X), np.float64), self._sizes())
+
+    def _sizes(self) -> npt.NDArray[np.float64]:
+        return np.asarray(np.abs(np.asarray(self.components_, np.float64)).sum(axis=1))
 
     def fit(self, X: Any, y: Any = None) -> Factorization:
         """Find the components of ``X``.
@@ -176,12 +266,21 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         done = vars(self).get("preparation_")
         if done is not None and done.kind != self.preparation:  # set anew, for the next fit
             return f"<{shown} fitted with preparation {done.kind!r}, {self.preparation!r} is set for the next fit>"
-        return shown if self.preparation == "none" else f"{shown}.set_preparation({self.preparation!r})"
+        return shown + self._settings()
+
+    def _settings(self) -> str:
+        """The calls that set what is no parameter."""
+        prepared = "" if self.preparation == "none" else f".set_preparation({self.preparation!r})"
+        if self.weighing is type(self).weighing:
+            return prepared
+        how = self.weighing if self.weighing is None or isinstance(self.weighing, str) else self.weighing.kind
+        return f"{prepared}.set_weighing({how!r})"
 
     def __sklearn_clone__(self) -> Self:
-        """A clone is not fitted and will prepare its data in the same way."""
+        """A clone is not fitted and will prepare and weigh its data in the same way."""
         cloned: Self = _clone_parametrized(self)
-        return cloned if self.preparation == "none" else cloned.set_preparation(self.preparation)
+        cloned.__dict__.update({name: vars(self)[name] for name in SETTINGS if name in vars(self)})
+        return cloned
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -202,12 +301,18 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _decoder(self, dtype: Any) -> Any:
         """Block function that gives the weights of a block of rows."""
-        return partial(decode_block, gram=Gram.of(self.components_, dtype))
+        return partial(decode_block, gram=Gram.of(self._weighed_parts, dtype))
+
+    @property
+    def _weighed_parts(self) -> npt.NDArray[Any]:
+        """The components where they were found: weighed, if the model weighs."""
+        return self.weighing_.weighed(self.components_)
 
     def _decode(self, source: RowSource, *, stored: bool = False) -> Any:
         """The weights, beside the rows; stored, on disk where the rows are there."""
         k = len(self.components_)
-        return source.map_rows(self._decoder(source.dtype), width=k, out=source.scratch(k) if stored else None)
+        decode = self.weighing_.decoding(self._decoder(source.dtype))
+        return source.map_rows(decode, width=k, out=source.scratch(k) if stored else None)
 
     # what is computed between passes is small, and BLAS's threads would still be spinning in the next pass
     @single_blas_thread()
@@ -223,7 +328,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             try:
                 W = self._decode(source, stored=stored) if weights else None
                 Ht = np.ascontiguousarray(self.components_.T)
-                squared, norm = squared_residual(source, Ht, W=W, decode=self._decoder(source.dtype))
+                decode = self.weighing_.decoding(self._decoder(source.dtype))
+                squared, norm = squared_residual(source, Ht, W=W, decode=decode)
                 self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
             except KeyboardInterrupt:
                 told = True
@@ -259,7 +365,17 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self._check_data(seen)
         seen.warn()
         k = self._check_n_components(source.shape)
-        return source, self._find(source, k, seen, generator(self.random_state), truth, state)
+        self.weighing_, weighed, odd = ready(source, self.weighing, k, aside=self._sets_aside)
+        if self._sets_aside:
+            self.odd_samples_ = odd
+            empty = blocks.norms(source.take(odd)) == 0.0 if len(odd) else np.zeros(0, bool)
+            telling.warn_odd(odd[~empty], type(self).__name__)  # of empty ones the inspection has told
+        within = seen if weighed is source else inspect(weighed)
+        truth = (
+            truth if truth is None else self.weighing_.weighed(check_components(truth, source.shape[1], name="truth"))
+        )
+        H = self._find(weighed, k, within, generator(self.random_state), truth, state)
+        return source, self.weighing_.unweighed(H)
 
     def _open(self, X: Any, *, reset: bool) -> RowSource:
         """The rows as the method sees them: checked for their features, and prepared."""
@@ -433,8 +549,9 @@ class Looped(Ended, Factorization):
     ) -> npt.NDArray[Any]:
         measures = None
         if truth is not None:
-            measures = self._measures(check_components(truth, source.shape[1], name="truth"))
-        of = ticket(type(self).__name__, self.preparation, source, k, seen)
+            measures = self._measures(truth)
+        weighed = "none" if self.weighing_.column_scale is None else self.weighing_.kind
+        of = ticket(type(self).__name__, self.preparation, weighed, source, k, seen)
         if state is not None:
             check_state(state, of, rng)
         # the generator as it is before the first draw: what a continued fit draws again is the same
@@ -500,13 +617,25 @@ class Iterative(Looped):
         nonnegative = not self._allow_negative
         # the start is not kept here: it is as large as the components
         return self._iterations(
-            source, make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=nonnegative), seen, None
+            source, make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=nonnegative), seen, None
         )
+
+    @property
+    def _init(self) -> Any:
+        """What ``init`` is, where the parts are sought: weighed, if the model weighs."""
+        given = self.init
+        if self.weighing_.column_scale is None or isinstance(given, str):
+            return given
+        given = given.components_ if hasattr(given, "components_") else given
+        return self.weighing_.weighed(check_components(given, self.n_features_in_, name="init"))
 
     def _default_n_components(self, largest: int) -> int:
         init = getattr(self, "init", None)
         given = None if isinstance(init, str) else getattr(init, "components_", init)
         return largest if given is None or not np.ndim(given) else len(given)
+
+
+SETTINGS = ("preparation", "weighing")  # of all estimators, and parameters of none
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -68,7 +68,7 @@ class Penalised(Iterative):
         return self._on("W", self.n_features_in_)
 
     def _decoder(self, dtype: Any) -> Any:
-        return partial(decode_block, gram=Gram.of(self.components_, dtype, **self._on_W().elastic))
+        return partial(decode_block, gram=Gram.of(self._weighed_parts, dtype, **self._on_W().elastic))
 
 
 class HALS(Penalised):

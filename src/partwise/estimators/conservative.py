@@ -109,6 +109,7 @@ class ConservativeNMF(Looped):
     True
     """
 
+    _weighable: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Looped._parameter_constraints,
         "w": [Interval(Real, 0, None, closed="neither"), "array-like"],

@@ -17,10 +17,12 @@ OF = "of"
 SAME_NORM = 1e-9  # other blocks of the same rows have the same squared norm but for rounding, which is far below this
 
 
-def ticket(method: str, preparation: str, source: RowSource, k: int, seen: Inspection) -> npt.NDArray[np.uint8]:
+def ticket(
+    method: str, preparation: str, weighing: str, source: RowSource, k: int, seen: Inspection
+) -> npt.NDArray[np.uint8]:
     """What a fit is of, as an entry of its states."""
     facts = {"method": method, "n_samples": source.shape[0], "n_features": source.shape[1], "n_components": k}
-    facts |= {"dtype": str(source.dtype), "preparation": preparation}
+    facts |= {"dtype": str(source.dtype), "preparation": preparation, "weighing": weighing}
     facts |= {"nonzero": int(seen.nonzero), "squared_norm": float(seen.squared_norm)}
     return as_bytes(facts)
 

@@ -74,6 +74,11 @@ class Facets(Spanned, Iterative):
         tells; else zeros.
     constrained_cost_ : float
         By how much that raised the reconstruction error; 0 if there was nothing to do.
+    odd_samples_ : ndarray of int
+        Samples that are unlike all others, by which a direction or a feature of the data stands or falls: they were set
+        aside, and no part is made of them.
+    weighing_ : Weighing
+        How the data was weighed, see `set_weighing`.
     reconstruction_error_ : float
         ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
@@ -111,6 +116,7 @@ class Facets(Spanned, Iterative):
     """
 
     _allow_negative: ClassVar[bool] = True
+    _sets_aside: ClassVar[bool] = True
     _follows_proof: ClassVar[bool] = True
     _residual: ClassVar[str] = CHANGE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -165,5 +171,5 @@ class Facets(Spanned, Iterative):
         """In the coordinates of the signal."""
         if isinstance(self.init, str) and self.init == "pure":
             return near_pure_start(signal, k=k, rng=rng)
-        H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
+        H0 = make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=False)
         return independent(H0 @ signal.basis.T, signal.rank)

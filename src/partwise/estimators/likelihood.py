@@ -97,4 +97,4 @@ class Likelihood(Penalised):
         )
 
     def _decoder(self, dtype: Any) -> Any:
-        return partial(decode_block, components=Components.of(self.components_.T, **self._on_W().elastic))
+        return partial(decode_block, components=Components.of(self._weighed_parts.T, **self._on_W().elastic))

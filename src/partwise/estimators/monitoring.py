@@ -81,5 +81,5 @@ class Monitored(Iterative):
         if watch is not None:
             if self.stop_.kind not in CUT_SHORT:
                 watch.finish(self._limits()[0] - self.n_iter_)
-            self.halves_ = watch.halves(self.components_)
+            self.halves_ = watch.halves(self._weighed_parts)
         return fitted

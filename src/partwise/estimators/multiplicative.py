@@ -213,6 +213,8 @@ class MU(Penalised):
                 f"{{parameter}} is one half of a start; give the components too, as init, which is {self.init!r}",
                 parameter="init_weights",
             )
+        if self.weighing_.column_scale is not None:
+            raise InputError("{parameter} is for data that is not weighed", parameter="init_weights")
         try:
             shape = np.shape(self.init_weights)
         except ValueError:  # rows of different lengths, which are told below
@@ -236,6 +238,6 @@ class MU(Penalised):
         if self._beta == 2.0:
             return super()._decoder(dtype)
         if self._beta == 1.0:
-            return partial(decode_block, components=Components.of(self.components_.T, **self._on_W().elastic))
-        Ht = np.ascontiguousarray(self.components_.T, dtype)
+            return partial(decode_block, components=Components.of(self._weighed_parts.T, **self._on_W().elastic))
+        Ht = np.ascontiguousarray(self._weighed_parts.T, dtype)
         return partial(decode_rows, H=Ht, loss=Divergence(self._beta), on_W=self._on_W())

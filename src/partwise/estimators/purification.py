@@ -232,7 +232,7 @@ class Purification(Monitored):
             signal = find_signal(source, k, squared_norm=seen.squared_norm, rng=rng)
             if signal.rank == k:
                 return near_pure_start(signal, k=k, rng=rng) @ signal.basis
-        return make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
+        return make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=False)
 
     def _fresh(self, source: RowSource, rng: np.random.Generator, state: State | None) -> Fresh | None:
         """The samples of every iteration; None if always the same."""
@@ -254,7 +254,7 @@ class Purification(Monitored):
         self.scale_ = float(used[-1]) if len(used) else np.nan
         self.threshold_ = float(self.threshold)
         try:
-            decoder = Decoder.of(np.asarray(self.components_, np.float64), self.threshold_, self.inverse_)
+            decoder = Decoder.of(np.asarray(self._weighed_parts, np.float64), self.threshold_, self.inverse_)
             self.inverse_norm_, self.gap_ = decoder.norm, decoder.gap
         except InputError:  # the components have become linearly dependent
             self.inverse_norm_, self.gap_ = np.inf, np.nan

@@ -17,7 +17,8 @@ from partwise.algorithms.loop import History
 from partwise.algorithms.monitor import Halves
 from partwise.algorithms.separability import Separability
 from partwise.door.guard import fail
-from partwise.estimators.base import Ended, Factorization
+from partwise.estimators.base import SETTINGS, Ended, Factorization
+from partwise.estimators.weighing import Weighing
 from partwise.exceptions import InputError, ReaderError
 from partwise.io.model import Document, Record, read_document, write_document
 from partwise.io.opening import open_source
@@ -25,10 +26,15 @@ from partwise.io.preparation import Preparation
 from partwise.io.versions import library_versions
 from partwise.linalg.lp import LPCertificate
 from partwise.linalg.simplex import MixtureCertificate
+from partwise.noise import Noise
 from partwise.outcomes import Stop
 from partwise.sources import RowSource, blocks
 
-RECORDS = {kind.__name__: kind for kind in (Halves, LPCertificate, MixtureCertificate, Preparation, Separability, Stop)}
+RECORDS = {
+    kind.__name__: kind
+    for kind in (Halves, LPCertificate, MixtureCertificate, Noise, Preparation, Separability, Stop, Weighing)
+}
+LEARNT = ("preparation_", "weighing_")  # that models without them have from their class
 ATTRIBUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 SAME_SHAPE = ("detectors_",)  # attributes shaped as the components
 ONE_EACH = ("mass_", "moved_", "below_zero_")  # one number a component
@@ -69,13 +75,15 @@ def save(model: Factorization, path: str | PathLike[str], *, data: Any = None) -
     parameters = {key: _parameter(key, value, notes) for key, value in model.get_params(deep=False).items()}
     if model.preparation != "none":
         parameters["preparation"] = model.preparation
+    if "weighing" in vars(model):
+        parameters["weighing"] = _packed(model.weighing)
     fitted = {}
     for key, value in sorted(vars(model).items()):  # the same model, the same file
         if key == "_learner":
             fitted[key] = Record("Learner", value.state())
         elif ATTRIBUTE.fullmatch(key):
             fitted[key] = _packed(value)
-        elif key not in parameters and key != "preparation":
+        elif key not in parameters and key not in SETTINGS:
             notes.append(f"{key} is not saved")
     write_document(Document(name, parameters, fitted, _provenance(model, data), notes), path)
 
@@ -105,6 +113,7 @@ def load(path: str | PathLike[str]) -> Any:
         raise fail(str(path), f"holds a {document.estimator[:60]!r}, which is no estimator of this version of partwise")
     parameters = dict(document.parameters)
     preparation = parameters.pop("preparation", None)
+    weighing = parameters.pop("weighing", kind.weighing)
     unknown = sorted(set(parameters) - set(kind._get_param_names()))
     if unknown:
         raise fail(str(path), f"{document.estimator} has no parameter {unknown[0][:60]!r}")
@@ -113,6 +122,8 @@ def load(path: str | PathLike[str]) -> Any:
         model._validate_params()
         if preparation is not None:
             model.set_preparation(preparation)
+        if "weighing" in document.parameters:
+            model.set_weighing(_unpacked(weighing))
         _restore(model, document.fitted)
     except ReaderError:
         raise
@@ -167,7 +178,7 @@ def _restore(model: Any, fitted: Mapping[str, Any]) -> None:
     for name, value in fitted.items():
         if name == "_learner":
             continue
-        taken = hasattr(type(model), name) and name != "preparation_"
+        taken = hasattr(type(model), name) and name not in LEARNT
         if not ATTRIBUTE.fullmatch(name) or taken or name.startswith("_"):
             raise ValueError(f"{name[:60]!r} is no fitted attribute")
         setattr(model, name, _unpacked(value))
@@ -200,11 +211,22 @@ def _check_fitted(model: Any) -> None:
     known = model.preparation_
     if not isinstance(known, Preparation) or (known.weights is not None and known.weights.shape != (H.shape[1],)):
         raise ValueError("its preparation is for other data")
+    _check_weighing(model, H)
     for name in SAME_SHAPE:
         other = getattr(model, name, H)
         if not isinstance(other, np.ndarray) or other.shape != H.shape or other.dtype.kind != "f":
             raise ValueError(f"{name} and the components differ in shape")
     _check_support(model, H)
+
+
+def _check_weighing(model: Any, H: np.ndarray) -> None:
+    """What transform and a report read of it."""
+    known = model.weighing_
+    if not isinstance(known, Weighing) or (known.column_scale is not None and len(known.column_scale) != H.shape[1]):
+        raise ValueError("its weighing is for other data")
+    odd = vars(model).get("odd_samples_", np.zeros(0, int))
+    if not isinstance(odd, np.ndarray) or odd.ndim != 1 or odd.dtype.kind != "i":
+        raise ValueError("its odd_samples_ are no numbers of samples")
 
 
 def _check_support(model: Any, H: np.ndarray) -> None:

@@ -40,7 +40,7 @@ class Spanned(Looped):
 
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         fitted = super()._fit(X, truth, **how)
-        self.weight_noise_ = weight_noise(self.components_, self.noise_ * self.colour_)
+        self.weight_noise_ = weight_noise(self._weighed_parts, self.noise_ * self.colour_)
         self.threshold_floor_ = self.floor * self.weight_noise_
         telling.warn_of_colour(self.colour_, type(self).__name__)
         telling.warn_of_signs(self.below_zero_, self.constrained_cost_, type(self).__name__)

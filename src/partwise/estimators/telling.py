@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from partwise.exceptions import DegenerateDataWarning, user_level
+from partwise.exceptions import DegenerateDataWarning, Place, user_level
 from partwise.outcomes import AVERAGE_ERROR, CHANGE, FIXED_POINT, GAP, KKT, Stop
 
 # by which the report knows that it has been told
 CAME_OUT, NOT_WHITE = "came out negative", "what the components leave over is not white noise"
 COLOUR_TOLD = 3.0  # counts have about 1.6; of generated scenes whose parts vary, on which white methods fail, all above
+NAMED = 10  # of the samples that a warning is about
 RESIDUALS = {
     KKT: "KKT residual",
     CHANGE: "change of the components",
@@ -159,6 +160,27 @@ def warn_of_signs(below: npt.NDArray[Any], cost: float, name: str) -> None:
         "and try Archetypes"
     )
     warnings.warn(DegenerateDataWarning(text, kind="negative-part"), stacklevel=user_level())
+
+
+def warn_odd(odd: npt.NDArray[np.int64], name: str) -> None:
+    """Warn of samples that were set aside; the warning carries their numbers.
+
+    Parameters
+    ----------
+    odd : ndarray of int
+        The samples.
+    name : str
+        The estimator.
+    """
+    if not len(odd):
+        return
+    few = ", ".join(map(str, odd[:NAMED])) + (f" and {len(odd) - NAMED} more" if len(odd) > NAMED else "")
+    one = len(odd) == 1
+    text = f"{name}: sample{'' if one else 's'} {few} {'is' if one else 'are'} unlike all others and "
+    text += f"{'was' if one else 'were'} set aside: no part is made of {'it' if one else 'them'} (odd_samples_)"
+    told: Any = DegenerateDataWarning(text, parameter="X", kind="odd", place=Place(row=int(odd[0])))
+    told.odd = odd
+    warnings.warn(told, stacklevel=user_level())
 
 
 def _by_cause(words: dict[str, str], stop: Stop, default: str = "it ended") -> str:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from partwise.algorithms.cooccurrence import Cooccurrence
 from partwise.algorithms.counting import Weighting
+from partwise.algorithms.rectified import rectify
 from partwise.algorithms.topics import (
     Projection,
     Search,
@@ -68,6 +69,9 @@ class AnchorTopics(Factorization):
         Rows are counts of words drawn: pairs of a word with itself are left out, and with them documents of less than
         two words. (Numbers that are not whole are allowed; the sum of a row is its length.) ``False``: rows are exact
         frequencies, at any scale.
+    rectify : bool, default=False
+        Look for topics in the nearest matrix that `n_components` of them could have made, of that rank and without
+        negative eigenvalues [3]_. For few or short documents, whose co-occurrence is far from that; it makes Q, dense.
     refine : int, default=5
         Steps of expectation maximisation, each a pass over the documents; 0 as published. There are none where
         documents have fewer words than there are topics, on average: the likeliest weights of such a document are
@@ -118,6 +122,8 @@ class AnchorTopics(Factorization):
     .. [1] S. Arora, R. Ge, A. Moitra, "Learning topic models - going beyond SVD", FOCS 2012.
     .. [2] S. Arora, R. Ge, Y. Halpern, D. Mimno, A. Moitra, D. Sontag, Y. Wu, M. Zhu, "A practical algorithm for topic
        modeling with provable guarantees", ICML 2013.
+    .. [3] M. Lee, D. Bindel, D. Mimno, "Robust spectral inference for joint stochastic matrix factorization", NIPS
+       2015.
 
     Examples
     --------
@@ -129,6 +135,7 @@ class AnchorTopics(Factorization):
     [['cat', 'dog'], ['moon', 'sun']]
     """
 
+    _weighable: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorization._parameter_constraints,
         "min_documents": [Interval(Integral, 1, None, closed="left"), None],
@@ -137,6 +144,7 @@ class AnchorTopics(Factorization):
         "projection": [StrOptions({"spectral", "random"}), None],
         "weighting": [StrOptions({"length", "equal"})],
         "unbiased": ["boolean"],
+        "rectify": ["boolean"],
         "refine": [Interval(Integral, 0, None, closed="left")],
         "feature_names": ["array-like", None],
     }
@@ -151,6 +159,7 @@ class AnchorTopics(Factorization):
         projection: Projection | None = "spectral",
         weighting: Weighting = "length",
         unbiased: bool = True,
+        rectify: bool = False,
         refine: int = 5,
         feature_names: Any = None,
         random_state: Any = None,
@@ -162,6 +171,7 @@ class AnchorTopics(Factorization):
         self.projection = projection
         self.weighting = weighting
         self.unbiased = unbiased
+        self.rectify = rectify
         self.refine = refine
         self.feature_names = feature_names
         self.random_state = random_state
@@ -216,7 +226,8 @@ class AnchorTopics(Factorization):
                 parameter="feature_names",
                 kind="shape",
             )
-        Q = Cooccurrence.of(source, weighting=self.weighting, unbiased=self.unbiased)
+        pairs = Cooccurrence.of(source, weighting=self.weighting, unbiased=self.unbiased)
+        Q = rectify(pairs, k) if self.rectify else pairs
         kept = source.shape[0] - Q.n_dropped
         least = self.min_documents or min(ENOUGH_DOCUMENTS, max(1, kept // SMALL_CORPUS))
         rows = word_rows(Q, k, self.projection, rng)

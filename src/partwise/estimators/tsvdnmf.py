@@ -251,7 +251,7 @@ class TSVDNMF(Clustered):
     def _decoder(self, dtype: Any) -> Any:
         if self.norm == "l2":
             return super()._decoder(dtype)
-        return partial(decode_block, H=np.asarray(self.components_, np.float64))
+        return partial(decode_block, H=np.asarray(self._weighed_parts, np.float64))
 
     def _constants(self, n: int, k: int, density: float) -> tuple[float, int]:
         """The share of nearly pure records, and how many of them are averaged."""

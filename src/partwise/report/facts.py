@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,8 @@ class Facts:
         A line about it.
     preparation : str
         What the model does to data before it looks at it: the units of everything here.
+    weighing : str
+        Kind of the noise that was made one before parts were sought; empty if the data was taken as it is.
     shape : tuple of int
         Number of samples and of features.
     order : ndarray of shape (n_components,)
@@ -121,12 +123,15 @@ class Facts:
         By how much the noise is from white (1), where the method has measured it.
     noise : NoiseKind or None
         What lies outside as many dimensions as there are parts looks like.
+    odd : ndarray of int
+        Samples that were set aside because they are unlike all others.
     """
 
     method: str
     settings: str
     about_method: str
     preparation: str
+    weighing: str
     shape: tuple[int, int]
     order: Array
     components: Array
@@ -146,6 +151,7 @@ class Facts:
     signs: Signs | None = None
     colour: float = 1.0
     noise: NoiseKind | None = None
+    odd: Array = field(default_factory=lambda: np.zeros(0, int))
 
     @property
     def signed(self) -> bool:
@@ -185,6 +191,7 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         settings=settings(model),
         about_method=(inspect.getdoc(type(model)) or "").partition("\n")[0],
         preparation=model.preparation_.kind,
+        weighing="" if model.weighing_.column_scale is None else model.weighing_.kind,
         shape=source.shape,
         order=order,
         components=H,
@@ -204,6 +211,7 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         signs=signs(model, order),
         colour=float(getattr(model, "colour_", 1.0)),
         noise=name_noise(source, min(len(H), *source.shape)),
+        odd=np.asarray(vars(model).get("odd_samples_", np.zeros(0, int))),
     )
 
 
@@ -336,8 +344,7 @@ def settings(model: Any) -> str:
     values = model.get_params(deep=False)
     defaults = {name: p.default for name, p in inspect.signature(type(model)).parameters.items() if name in values}
     given = [f"{name}={_value(values[name])}" for name, default in defaults.items() if _differs(values[name], default)]
-    prepared = "" if model.preparation == "none" else f".set_preparation({model.preparation!r})"
-    return f"{type(model).__name__}({', '.join(given)}){prepared}"
+    return f"{type(model).__name__}({', '.join(given)}){model._settings()}"
 
 
 def _differs(value: Any, default: Any) -> bool:

@@ -22,6 +22,7 @@ from partwise.report.wording import (
     listed,
     number,
     percent,
+    set_aside,
     toss,
 )
 
@@ -56,7 +57,9 @@ def findings(facts: Facts, names: Names, given: Sequence[str] = ()) -> list[Find
     found = [unsettled, _dead(facts), _redundant(facts), _little_explained(facts)]
     found += [_poor(facts, names), _zero_rows(facts, names), _disagreeing(facts)]
     found += [_rivalled(facts), _impure(facts), _unsupported(facts), _negative(facts), _coloured(facts)]
+    found += [_odd(facts, names)]
     told = [CAME_OUT, NOT_WHITE] + [" stopped at max_iter="] * bool(unsettled)
+    told += [" unlike all others "] * bool(len(facts.odd))
     others = [("", text) for text in given if not any(words in text for words in told)]
     return [finding for finding in found if finding] + others
 
@@ -167,6 +170,12 @@ def _negative(facts: Facts) -> Finding | None:
 
 def _coloured(facts: Facts) -> Finding | None:
     return ("Noise is not white", coloured(facts.colour)) if facts.colour > COLOUR_TOLD else None
+
+
+def _odd(facts: Facts, names: Names) -> Finding | None:
+    if not len(facts.odd):
+        return None
+    return "Odd samples", set_aside([names.sample(int(i)) for i in facts.odd])
 
 
 def halves_text(found: Agreement) -> str:

@@ -28,6 +28,7 @@ from partwise.report.wording import (
     number,
     percent,
     seconds,
+    weighed,
 )
 from partwise.sources import RowSource
 
@@ -123,6 +124,8 @@ def _lead(facts: Facts) -> str:
         return text + "The data is all zero."
     if facts.preparation != "none":
         text += f"The data was prepared by {facts.preparation}, and parts, weights and errors are in its units. "
+    if facts.weighing:
+        text += weighed(facts.weighing)
     share = explained(facts.unexplained).replace(">", "more than ").replace("<", "less than ")
     return text + f"{'Together they explain' if len(facts.order) > 1 else 'It explains'} {share} of the data."
 
@@ -173,6 +176,8 @@ def _run(facts: Facts) -> list[tuple[str, str]]:
     if facts.noise is not None:
         told = str(facts.noise)
         known.append(("Noise", f"{told[:1].upper()}{told[1:]}."))
+    if facts.weighing:
+        known.append(("Weighing", f"noise: {facts.weighing}"))
     if facts.course.residual is not None:
         name = facts.course.residual_name
         known.append((name[:1].upper() + name[1:], number(facts.course.residual)))

@@ -168,6 +168,24 @@ def halves_error(errors: Array) -> str:
     )
 
 
+def weighed(kind: str) -> str:
+    """In which space parts were found, and in which units all is told."""
+    noise = {"poisson": "counting noise", "over-dispersed": "counting noise with some extra"}.get(kind, f"{kind} noise")
+    return (
+        f"Rows and columns were divided by the size of their noise ({noise}) while the parts were sought; parts, "
+        "weights and errors are in the data's own units, the curves of the fit in those of the noise. "
+    )
+
+
+def set_aside(names: list[str]) -> str:
+    """That samples had no say in the parts."""
+    be, them = ("is unlike all others and was", "it") if len(names) == 1 else ("are unlike all others and were", "them")
+    return (
+        f"{listed(names, 10)} {be} set aside: a direction or a feature of the data rests on {them} alone, or there is "
+        f"nothing in {them}. No part is made of such samples; their weights are those of the parts of the others."
+    )
+
+
 def toss(rival: float) -> str:
     """That another minimum of Archetypes is as good."""
     return (

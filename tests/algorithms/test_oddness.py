@@ -1,0 +1,96 @@
+"""Samples that are unlike all others are named, and are no part; clean data has none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import partwise as pw
+from partwise.algorithms.oddness import odd_entries, odd_samples
+from partwise.exceptions import DegenerateDataWarning
+
+K = 3
+RNG = np.random.default_rng(0)
+PARTS = RNG.gamma(0.5, size=(K, 60)) + 0.05
+CLEAN = RNG.dirichlet([0.4] * K, 150) @ PARTS
+NOISY = np.maximum(CLEAN + 0.02 * RNG.standard_normal(CLEAN.shape), 0.0)
+
+
+def spoilt(count: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """The noisy data with so many odd samples in it, and where they are."""
+    rng = np.random.default_rng(count)
+    other = PARTS.mean(axis=0)[rng.permutation(60)]
+    new = []
+    for _ in range(count):
+        if kind == "tissue":
+            new.append(20.0 * other * np.exp(0.1 * rng.standard_normal(60)))
+        elif kind == "entry":
+            row = NOISY[rng.integers(len(NOISY))].copy()
+            row[rng.choice(np.flatnonzero(row > np.median(row)))] *= 100.0
+            new.append(row)
+        else:
+            new.append(np.zeros(60))
+    at = np.sort(rng.choice(len(NOISY) + count, count, replace=False))
+    X = np.insert(NOISY, at - np.arange(count), new, axis=0)
+    return X, at
+
+
+@pytest.mark.parametrize("X", [CLEAN, NOISY], ids=["exact", "noisy"])
+def test_clean_data_has_none(X: np.ndarray) -> None:
+    source = pw.open_source(X)
+    assert not len(odd_samples(source, K))
+    assert not len(odd_entries(source, K))
+
+
+def test_a_part_of_few_samples_is_none_in_exact_data() -> None:
+    X = CLEAN.copy()
+    X[5] += 10.0 * np.random.default_rng(1).gamma(0.3, size=60)  # a fourth part, in one sample alone
+    source = pw.open_source(X)
+    assert not len(odd_samples(source, 4))
+    assert odd_samples(source, 3).tolist() == [5]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda X: pw.open_source(X, block_rows=40)])
+@pytest.mark.parametrize(("count", "kind"), [(1, "tissue"), (3, "tissue"), (1, "entry"), (3, "entry"), (2, "empty")])
+@pytest.mark.parametrize("name", ["Facets", "Archetypes"])
+def test_odd_samples_are_named_and_no_part(name: str, count: int, kind: str, form: Any) -> None:
+    X, at = spoilt(count, kind)
+    model = getattr(pw, name)(K, random_state=0).set_weighing(None)
+    told = "all zero|all-zero|zero" if kind == "empty" else "unlike all others"
+    with pytest.warns(DegenerateDataWarning, match=told) as caught:
+        model.fit(form(X))
+    assert model.odd_samples_.tolist() == at.tolist()
+    if kind != "empty":
+        odd = next(one.message for one in caught if getattr(one.message, "kind", "") == "odd")
+        assert odd.odd.tolist() == at.tolist()
+        assert odd.place.row == at[0]
+    alone = getattr(pw, name)(K, random_state=0).set_weighing(None).fit(NOISY)
+    assert not len(alone.odd_samples_)
+    found = pw.metrics.match_components(model.components_, alone.components_).cosines.min()
+    assert found > 0.9999
+    assert model.transform(X).shape == (len(X), K)  # they have weights all the same
+
+
+def test_where_rows_are_weighed_an_odd_one_weighs_little() -> None:
+    X, _ = spoilt(1, "tissue")  # its noise is that of a row of its own
+    model = pw.Archetypes(K, random_state=0).fit(X)
+    alone = pw.Archetypes(K, random_state=0).fit(NOISY)
+    assert model.weighing_.kind.startswith("rows")
+    assert pw.metrics.match_components(model.components_, alone.components_).cosines.min() > 0.999
+
+
+def test_few_samples_are_left_alone() -> None:
+    assert not len(odd_samples(pw.open_source(np.eye(12)), 2))
+    assert not len(odd_entries(pw.open_source(np.eye(12)), 2))
+
+
+def test_the_report_names_them(tmp_path: Any) -> None:
+    X, _ = spoilt(1, "tissue")
+    with pytest.warns(DegenerateDataWarning, match="unlike all others"):
+        model = pw.Facets(K, random_state=0).fit(X)
+    page = pw.write_report(tmp_path / "a.html", model, X).read_text(encoding="utf-8")
+    assert "Odd samples" in page
+    assert "is unlike all others and was set aside" in page
