@@ -10,7 +10,7 @@ import pytest
 import partwise as pw
 from partwise.algorithms import archetypes as module
 from partwise.algorithms import directions as looking
-from partwise.algorithms.archetypes import Point, extreme, nearest, search, shares
+from partwise.algorithms.archetypes import Minimum, Point, _order, extreme, nearest, search, shares
 from partwise.algorithms.directions import Directions, find_directions
 from partwise.exceptions import DataNotFoundError
 from partwise.sources import source_of
@@ -145,3 +145,37 @@ def test_jasper_ridge_from_a_cold_start():
     for seed in range(2):
         found = pw.Archetypes(4, random_state=seed).fit(image.X).components_
         assert pw.metrics.spectral_angles(found, image.components).mean() < 4.0
+
+
+def minimum(residuals: np.ndarray, shares: list[list[float]]) -> Minimum:
+    weights = np.tile(np.array(shares), (len(residuals) // len(shares), 1))
+    return Minimum(np.eye(2), weights, residuals)
+
+
+def test_of_minima_that_samples_cannot_tell_apart_the_purest_is_taken():
+    rng = np.random.default_rng(0)
+    r = 1.0 + 0.1 * rng.random(400)
+    noise = 0.1 * rng.standard_normal(400)
+    noise -= noise.mean()
+    mixed, pure = [[0.5, 0.5], [0.6, 0.4]], [[1.0, 0.0], [0.0, 1.0]]
+    error = noise.std() / np.sqrt(len(noise))
+    near, far = r + noise + 0.9 * error, r + noise + 1.1 * error
+    assert _order([minimum(r, mixed), minimum(near, pure)]) == [1, 0]
+    assert _order([minimum(r, mixed), minimum(far, pure)]) == [0, 1]
+    assert _order([minimum(far, pure), minimum(near, mixed), minimum(r, pure)]) == [2, 1, 0]
+
+
+def test_descents_to_the_same_minimum_keep_their_order():
+    r = np.linspace(0.1, 0.2, 50)
+    same = [minimum(r * (1.0 + 1e-9 * i), [[0.7, 0.3], [0.2, 0.8]]) for i in (2, 0, 1)]
+    assert _order(same) == [0, 1, 2]
+
+
+def test_parts_are_equally_long():
+    rng = np.random.default_rng(0)
+    parts = rng.gamma(0.3, size=(3, 30)) * np.array([[1.0], [10.0], [100.0]])
+    X = rng.dirichlet([0.1] * 3, size=300) @ parts
+    H = pw.Archetypes(3, starts=4, random_state=0).fit(X).components_
+    lengths = np.linalg.norm(H, axis=1)
+    # entries below zero, which the leading dimensions leave of rounding, are cut
+    np.testing.assert_allclose(lengths, np.linalg.norm(X, axis=1).mean(), rtol=1e-2)

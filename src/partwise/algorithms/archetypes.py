@@ -14,7 +14,9 @@ no threshold and no estimate of the noise in the weights; samples that are (near
 For given weights f is bounded above by a quadratic that is equally curved in all directions, so the best part is the
 feasible mean next to the point where that quadratic is least.  It is found among mixtures of the feasible means that
 reach farthest (Frank & Wolfe 1956, with all of them corrected); the weights follow by coordinate descent.  Neither
-raises f.  There are many minima: several starts compete.
+raises f.  There are many minima: several starts compete.  Of those that the samples cannot tell apart (within one
+standard error of the least f, the rule of Breiman et al. 1984) the one is taken in which samples are purest: that some
+are is what the method lives on, and where parts are many, as topics are, minima are too.
 """
 
 from __future__ import annotations
@@ -52,11 +54,23 @@ ROUNDED = 0.25  # of the median squared residual: the norm is rounded off below 
 
 @dataclass(frozen=True)
 class Minimum:
-    """Parts in the coordinates of the directions, weights of all points, and the mean residual."""
+    """Parts in the coordinates of the directions, weights and residuals of all points."""
 
     parts: Array
     weights: Array
-    objective: float
+    residuals: Array
+
+    @property
+    def objective(self) -> float:
+        """The mean residual."""
+        return float(self.residuals.mean())
+
+    @property
+    def purity(self) -> float:
+        """Mean share of the largest part of a point, where all parts are equally long."""
+        amounts = self.weights * np.linalg.norm(self.parts, axis=1)
+        sums = np.maximum(amounts.sum(axis=1), np.finfo(float).tiny)
+        return float((amounts.max(axis=1) / sums).mean())
 
     @property
     def mass(self) -> Array:
@@ -71,12 +85,13 @@ class Search:
     Attributes
     ----------
     best : Minimum
-        The one of least objective.
+        The one of least objective, or a purer one that is as good up to a standard error.
     moved : ndarray of shape (k,)
         How far each part moved when the trimming was narrowed, as a share of the angle to the nearest other part:
         far, if no samples are pure.
     rival : float
-        How much larger, relatively, the objective of the best other minimum is; infinite if there is none.
+        How much larger, relatively, the objective of the best other minimum is, 0 if it is no larger; infinite if there
+        is none.
     """
 
     best: Minimum
@@ -164,20 +179,21 @@ def search(data: Directions, k: int, *, trim: float, starts: int, rng: np.random
         first = descend(sketch, _decoded(sketch, E), wide, FIRST)
         return first, descend(sketch, first, trim, SECOND)
 
-    runs = sorted(ordered(begin, starts), key=lambda run: _rank(run[1]))
-    several = _different(runs)
+    runs = list(ordered(begin, starts))
+    several = _different([runs[i] for i in _order([second for _, second in runs])])
 
     def follow(i: int) -> Minimum:
         return descend(data, _decoded(data, several[i][1].parts), trim, THIRD)
 
     followed = list(ordered(follow, len(several)))
-    order = np.argsort([_rank(one) for one in followed], kind="stable")
+    order = _order(followed)
     best = followed[order[0]]
     others = [followed[i].objective for i in order[1:] if not _same(followed[i].parts, best.parts)]
     moved = _moved(several[order[0]][0].parts, best.parts)
     heaviest = np.argsort(-best.mass, kind="stable")
     best = replace(best, parts=best.parts[heaviest], weights=np.ascontiguousarray(best.weights[:, heaviest]))
-    return Search(best, moved[heaviest], min(others, default=np.inf) / max(best.objective, np.finfo(float).tiny) - 1.0)
+    rival = min(others, default=np.inf) / max(best.objective, np.finfo(float).tiny) - 1.0
+    return Search(best, moved[heaviest], max(rival, 0.0))
 
 
 def _moved(E: Array, F: Array) -> Array:
@@ -187,9 +203,24 @@ def _moved(E: Array, F: Array) -> Array:
     return moved
 
 
-def _rank(minimum: Minimum) -> float:
-    """What minima are ordered by: descents to the same one differ by little, and rounding is not to choose of them."""
-    return float(f"{minimum.objective:.4g}")
+def _order(minima: Sequence[Minimum]) -> list[int]:
+    """Those within a standard error of the best, the purest first, then the others by their objective.
+
+    Descents to the same minimum differ by little, and rounding is not to choose of them.
+    """
+    objectives = [_rounded(one.objective) for one in minima]
+    best = minima[int(np.argmin(objectives))].residuals
+
+    def rank(i: int) -> tuple[bool, float]:
+        more = minima[i].residuals - best
+        toss = more.mean() <= more.std() / np.sqrt(len(more))
+        return not toss, -_rounded(minima[i].purity) if toss else objectives[i]
+
+    return sorted(range(len(minima)), key=rank)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
 
 
 def _different(runs: Sequence[tuple[Minimum, Minimum]]) -> list[tuple[Minimum, Minimum]]:
@@ -209,7 +240,7 @@ def descend(data: Directions, at: Minimum, share: float, steps: int) -> Minimum:
     now = Point.of(data, at.parts.copy(), at.weights.copy())
     for _ in range(steps):
         now = now.step(data, _counts(now.A, share), ROUNDED * float(np.median(now.squares)))
-    return Minimum(now.E, now.A, float(np.sqrt(now.squares).mean()))
+    return Minimum(now.E, now.A, np.sqrt(now.squares))
 
 
 @dataclass(frozen=True)
@@ -333,7 +364,7 @@ def _squares(points: Array, E: Array) -> Array:
 def _decoded(data: Directions, E: Array) -> Minimum:
     A = np.zeros((len(data.points), len(E)))
     _sweep(data.points, E, A, FIRST_SWEEPS)
-    return Minimum(E, A, np.nan)
+    return Minimum(E, A, np.full(len(A), np.nan))
 
 
 def _sweep(points: Array, E: Array, A: Array, sweeps: int) -> None:
