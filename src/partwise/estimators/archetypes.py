@@ -62,8 +62,8 @@ class Archetypes(Looped):
         part: far, if hardly any samples are pure, and then the true part is likely to be farther out still.
     rival_ : float
         How much larger, relatively, the objective of the best minimum with other parts is; infinite if none was found.
-        Close to 0 the choice between the two is a toss, and at 0 the other one fits better, by less than a standard
-        error, and makes samples less pure.
+        Close to 0 the choice between the two is a toss, and at 0 the other one fits better, by per mills, and makes
+        samples less pure.
     reconstruction_error_ : float
         ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
