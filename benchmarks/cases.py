@@ -25,4 +25,5 @@ CASES = {
     "noise-kinds": "benchmarks.noise_kinds",
     "mixtures": "benchmarks.mixtures",
     "signatures": "benchmarks.signatures",
+    "texts": "benchmarks.texts",
 }

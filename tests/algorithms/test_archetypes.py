@@ -10,7 +10,7 @@ import pytest
 import partwise as pw
 from partwise.algorithms import archetypes as module
 from partwise.algorithms import directions as looking
-from partwise.algorithms.archetypes import Point, extreme, nearest, search, shares
+from partwise.algorithms.archetypes import Minimum, Point, _order, extreme, nearest, search, shares
 from partwise.algorithms.directions import Directions, find_directions
 from partwise.exceptions import DataNotFoundError
 from partwise.sources import source_of
@@ -145,3 +145,32 @@ def test_jasper_ridge_from_a_cold_start():
     for seed in range(2):
         found = pw.Archetypes(4, random_state=seed).fit(image.X).components_
         assert pw.metrics.spectral_angles(found, image.components).mean() < 4.0
+
+
+PURE, MIXED = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.5, 0.5], [0.6, 0.4]])
+
+
+def test_of_minima_that_are_as_good_the_purest_is_taken():
+    def of(objective: float, weights: np.ndarray) -> Minimum:
+        return Minimum(np.eye(2), weights, objective)
+
+    near, far = 1.0 + 0.9 * module.TOSS, 1.0 + 1.6 * module.TOSS  # objectives are rounded to four digits
+    assert _order([of(1.0, MIXED), of(near, PURE)]) == [1, 0]
+    assert _order([of(1.0, MIXED), of(far, PURE)]) == [0, 1]
+    assert _order([of(far, PURE), of(near, MIXED), of(1.0, PURE)]) == [2, 1, 0]
+    assert _order([of(1.0 + 1e-9 * i, PURE) for i in (2, 0, 1)]) == [0, 1, 2], "rounding does not choose"
+
+
+def test_purity_counts_lengths():
+    assert Minimum(np.eye(2), MIXED, 1.0).purity == pytest.approx(0.55)
+    assert Minimum(np.diag([1.0, 3.0]), MIXED, 1.0).purity == pytest.approx((0.75 + 1.2 / 1.8) / 2)
+
+
+def test_parts_are_equally_long():
+    rng = np.random.default_rng(0)
+    parts = rng.gamma(0.3, size=(3, 30)) * np.array([[1.0], [10.0], [100.0]])
+    X = rng.dirichlet([0.1] * 3, size=300) @ parts
+    H = pw.Archetypes(3, starts=4, random_state=0).fit(X).components_
+    lengths = np.linalg.norm(H, axis=1)
+    # entries below zero, which the leading dimensions leave of rounding, are cut
+    np.testing.assert_allclose(lengths, np.linalg.norm(X, axis=1).mean(), rtol=1e-2)

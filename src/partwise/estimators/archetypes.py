@@ -53,7 +53,7 @@ class Archetypes(Looped):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The parts, about as large as the mean sample, the most frequent one first. Of data without negative entries they
+        The parts, all as large as the mean sample, the most frequent one first. Of data without negative entries they
         have none.
     mass_ : ndarray of shape (n_components,)
         Share of each part in the samples, as directions. A part of little mass rests on few samples.
@@ -62,7 +62,8 @@ class Archetypes(Looped):
         part: far, if hardly any samples are pure, and then the true part is likely to be farther out still.
     rival_ : float
         How much larger, relatively, the objective of the best minimum with other parts is; infinite if none was found.
-        Close to 0 the choice between the two is a toss.
+        Close to 0 the choice between the two is a toss, and at 0 the other one fits better, by per mills, and makes
+        samples less pure.
     odd_samples_ : ndarray of int
         Samples that are unlike all others, by which a direction or a feature of the data stands or falls: they were set
         aside, and no part is made of them.
@@ -163,6 +164,7 @@ class Archetypes(Looped):
 
 
 def _components(E: Array, data: Directions, signed: bool, dtype: npt.DTypeLike) -> Array:
-    H = data.size * (E @ data.basis)
+    # samples are seen as directions, and so are parts: none has a larger share for being longer
+    H = data.size * ((E / np.maximum(np.linalg.norm(E, axis=1, keepdims=True), np.finfo(float).tiny)) @ data.basis)
     # means of rows without negative entries have none; what the leading dimensions leave out is noise
     return np.asarray(H if signed else np.maximum(H, 0.0), dtype)

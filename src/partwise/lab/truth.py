@@ -72,7 +72,7 @@ TRUTH = Experiment(
     measures=("processor", *MEASURED),
     statistics={"group_mean": group_mean},
     seeds={"quick": 1, "full": 5},
-    budget={"quick": 0.3, "full": 20.0},
+    budget={"quick": 0.3, "full": 5.0},
     # linear programs, and a consensus of many runs
     slow=("SeparableLP", "ConvexHull", "cnmf-recipe"),
     keep=True,

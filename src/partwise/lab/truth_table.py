@@ -121,7 +121,7 @@ def _legend(result: Reproduction, groups: Sequence[str]) -> str:
     return (
         f"{what}. A column of several data sets is their mean. Beneath, the processor's seconds for parts and weights. "
         f"The best is bold; – is not measured (not made for such data, or too large). Size {size}, "
-        f"{seeds} seed{'s' if seeds != 1 else ''}; ours are stopped after {limit:g} s of a fit where they can be. "
+        f"{seeds} seed{'s' if seeds != 1 else ''}; ours are stopped after {limit:g} s of it where they can be. "
         f"Others: {notes}. trivial-constant is no method: every part is the mean sample.\n"
     )
 

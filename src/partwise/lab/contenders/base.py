@@ -70,7 +70,7 @@ def fitted(
         if start and problem.start is not None:
             more["init"] = lifted(problem) if clip else problem.start
         if budget is not None and "callbacks" in known:
-            more["callbacks"] = [partial(out_of_time, budget=budget)]
+            more["callbacks"] = [partial(_out_of_time, budget=budget)]
         model.set_params(**more)
         X = _data(problem, clip, seed if fresh else None)
         # the truth goes into the history alone, and measuring it is not on the clock
@@ -135,8 +135,7 @@ def lifted(problem: Problem) -> np.ndarray:
     return start
 
 
-def out_of_time(progress: Progress, budget: float) -> Stop | None:
-    """A callback that ends a fit."""
+def _out_of_time(progress: Progress, budget: float) -> Stop | None:
     return Stop("time", progress.seconds, budget) if progress.seconds > budget else None
 
 

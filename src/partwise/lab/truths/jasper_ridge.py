@@ -8,7 +8,7 @@ from partwise import datasets
 from partwise.lab.experiment import Problem, Size
 from partwise.lab.truths.base import Truth
 
-QUICK = 1000  # pixels
+QUICK = 2500  # pixels, a quarter
 
 
 def make(size: Size, seed: int) -> Problem:
