@@ -20,4 +20,5 @@ CASES = {
     "conservative": "benchmarks.conservative",
     "topics": "benchmarks.topics",
     "archetypes": "benchmarks.archetypes",
+    "minvol": "benchmarks.minvol",
 }

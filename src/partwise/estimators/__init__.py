@@ -6,6 +6,7 @@ from partwise.estimators.classic import ANLS, HALS
 from partwise.estimators.clustered import TSVD, KMeans
 from partwise.estimators.conservative import ConservativeNMF
 from partwise.estimators.facets import Facets
+from partwise.estimators.minvol import MinVol
 from partwise.estimators.multiplicative import MU
 from partwise.estimators.purification import Purification
 from partwise.estimators.separable import SPA, XRAY, ConvexHull, EllipsoidalSPA, PreconditionedSPA, SeparableLP
@@ -28,6 +29,7 @@ __all__ = [
     "EllipsoidalSPA",
     "Facets",
     "KMeans",
+    "MinVol",
     "PreconditionedSPA",
     "Purification",
     "SeparableLP",

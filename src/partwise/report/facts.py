@@ -62,6 +62,7 @@ class Support:
     mass: Array  # share of each in the samples, as directions
     moved: Array  # how far each moved when the trimming was narrowed, in angles to its neighbour
     rival: float  # how much larger the objective of the best other parts is, relatively
+    refined: bool = False  # whether the parts are those of the smallest simplex
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,8 @@ class Facts:
         Which parts came out negative though the data is not, if any did.
     colour : float
         By how much the noise is from white (1), where the method has measured it.
+    scattering : str
+        Whether the weights are scattered enough for the parts to be unique, where the method says so.
     """
 
     method: str
@@ -142,6 +145,7 @@ class Facts:
     support: Support | None = None
     signs: Signs | None = None
     colour: float = 1.0
+    scattering: str = ""
 
     @property
     def signed(self) -> bool:
@@ -199,6 +203,7 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         support=support(model, order),
         signs=signs(model, order),
         colour=float(getattr(model, "colour_", 1.0)),
+        scattering=str(getattr(model, "scattering_", "")),
     )
 
 
@@ -299,7 +304,12 @@ def support(model: Any, order: Array) -> Support | None:
     """What Archetypes found out about its parts; None of any other method."""
     if not hasattr(model, "rival_"):
         return None
-    return Support(np.asarray(model.mass_)[order], np.asarray(model.moved_)[order], float(model.rival_))
+    return Support(np.asarray(model.mass_)[order], np.asarray(model.moved_)[order], float(model.rival_), refined(model))
+
+
+def refined(model: Any) -> bool:
+    """Whether the parts of Archetypes are those of the smallest simplex."""
+    return bool(getattr(model, "refined_", False))
 
 
 def signs(model: Any, order: Array) -> Signs | None:
