@@ -26,4 +26,5 @@ CASES = {
     "mixtures": "benchmarks.mixtures",
     "signatures": "benchmarks.signatures",
     "texts": "benchmarks.texts",
+    "minvol": "benchmarks.minvol",
 }

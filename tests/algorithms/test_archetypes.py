@@ -137,6 +137,39 @@ def test_shares_sum_to_one():
     np.testing.assert_allclose(shares(np.array([[1.0, 3.0], [2.0, 0.0], [0.0, 0.0]])), [1.25 / 3, 0.75 / 3])
 
 
+def spectra(shape, purity=0.8, concentration=0.5, n=1500, seed=0):
+    """Smooth spectra, weights up to a purity, shapes that vary from sample to sample."""
+    rng = np.random.default_rng(seed)
+    x = np.linspace(0.0, 1.0, 80)
+    places = (0.15, 0.4, 0.65, 0.9)
+    parts = np.array([0.3 + np.exp(-0.5 * ((x - place) / 0.12) ** 2) for place in places])
+    W = rng.dirichlet([concentration] * 4, size=20 * n)
+    W = W[W.max(axis=1) <= purity][:n]
+    modes = np.cos(np.pi * np.outer([1, 2, 3], x))
+    variants = np.exp(shape * rng.standard_normal((n, 4, 3)) @ modes)
+    X = np.einsum("ij,ijm->im", W, parts * variants)
+    return X + 0.01 * rng.random(X.shape), parts
+
+
+@pytest.mark.parametrize("shape", [0.0, 0.05])
+def test_where_no_sample_is_pure_the_smallest_simplex_is_taken(shape):
+    X, parts = spectra(shape)
+    model = pw.Archetypes(4, starts=8, random_state=0).fit(X)
+    assert model.refined_
+    assert np.median(model.moved_) > 0.03
+    assert pw.metrics.spectral_angles(model.components_, parts).mean() < 3.0
+    assert model.components_.min() >= 0.0
+    again = pw.Archetypes(4, starts=8, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.components_, again.components_)
+
+
+def test_with_pure_samples_it_is_not():
+    X, parts = spectra(0.05, purity=1.0, concentration=0.1)
+    model = pw.Archetypes(4, starts=8, random_state=0).fit(X)
+    assert not model.refined_
+    assert pw.metrics.spectral_angles(model.components_, parts).mean() < 3.0
+
+
 def test_jasper_ridge_from_a_cold_start():
     try:
         image = pw.datasets.load_jasper_ridge()

@@ -538,6 +538,7 @@ def same_bits(one: str, other: str) -> None:
 RESUMED = {
     "facets": ["-m", "facets", "--set", "nonnegative=true", *LONG],
     "archetypes": ["-m", "archetypes", "--set", "starts=2", "--set", "trim=0.5", *LONG],
+    "minvol": ["-m", "minvol", *LONG],
     "and": ["-m", "and", *LONG],
     "hals": ["-m", "hals", *LONG],
     "likelihood": ["-m", "likelihood", *LONG],

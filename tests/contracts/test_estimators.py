@@ -103,6 +103,15 @@ METHODS = [
         settles=np.inf,
         ends=True,
     ),
+    Method(
+        "minvol",
+        pw.MinVol,
+        recovery_error=np.inf,  # six samples are no cloud to put a simplex around
+        inits=("pure",),
+        monotone=False,  # from stage to stage; within one it is
+        reason="",
+        settles=np.inf,
+    ),
     Method("hals", pw.HALS, {"tol": 1e-11, "max_iter": 2000}),
     Method("hals-plain", lambda **p: pw.HALS(**{"extrapolate": False, **p}), {"tol": 1e-11, "max_iter": 2000}),
     Method("anls", pw.ANLS, {"tol": 1e-11, "max_iter": 2000}),
@@ -175,6 +184,7 @@ SKLEARN = [
     pw.Purification(max_iter=30, tol=1e-3),
     pw.Facets(max_iter=30, tol=1e-3),
     pw.AND(max_iter=30, tol=1e-3),
+    pw.MinVol(max_iter=30),
     pw.HALS(max_iter=30, tol=1e-3),
     pw.ANLS(max_iter=20, tol=1e-3),
     pw.MU(max_iter=20, tol=1e-2),

@@ -71,6 +71,7 @@ METHODS: dict[str, Setting] = {
         PURIFICATION | {"tol": 1e-2, "max_iter": 12, "monitor": True},
         BINARY.X,
     ),
+    "minvol": (pw.MinVol, {"max_iter": 14, "weight": 1e-4}, np.abs(NOISY)),
     "archetypes": (pw.Archetypes, {"starts": 1, "max_iter": 12, "tol": 0.0, "trim": 0.2}, X),
     "tsvdnmf": (pw.TSVDNMF, {"refine": True, "max_iter": 9, "tol": 1e-4}, np.abs(NOISY)),
     "conservative": (pw.ConservativeNMF, {"batch_size": 50, "max_passes": 3}, np.abs(NOISY)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,15 @@ def test_what_archetypes_doubts_is_told():
     assert "by 7.0% of the angle" in found["Hardly any pure samples"]
     assert set(found) == {"Hardly any pure samples", "Dead part"}
     assert set(dict(findings(archetypes([0.02] * 4, [0.05] * 4, np.inf), NAMES))) == {"Dead part"}
+
+
+def test_parts_outside_of_all_samples_are_told():
+    facts = archetypes([0.25] * 4, [0.2, 0.04, 0.08, 0.06], 0.02)
+    facts = replace(facts, support=replace(facts.support, refined=True), scattering="not scattered", colour=4.2)
+    found = dict(findings(facts, NAMES))
+    assert "smallest simplex around the samples" in found["Hardly any pure samples"]
+    assert "not scattered enough" in found["Other parts may fit too"]
+    assert "4.2 times as large" in found["Noise is not white"]
 
 
 def test_many_archetypes_may_each_be_small():

@@ -7,6 +7,7 @@ from partwise.estimators.clustered import TSVD, KMeans
 from partwise.estimators.conservative import ConservativeNMF
 from partwise.estimators.facets import Facets
 from partwise.estimators.likelihood import Likelihood
+from partwise.estimators.minvol import MinVol
 from partwise.estimators.multiplicative import MU
 from partwise.estimators.purification import Purification
 from partwise.estimators.separable import SPA, XRAY, ConvexHull, EllipsoidalSPA, PreconditionedSPA, SeparableLP
@@ -30,6 +31,7 @@ __all__ = [
     "Facets",
     "KMeans",
     "Likelihood",
+    "MinVol",
     "PreconditionedSPA",
     "Purification",
     "SeparableLP",

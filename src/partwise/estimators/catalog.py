@@ -65,6 +65,15 @@ _METHODS = (
         measure="mean distance",
     ),
     Method(
+        "minvol",
+        "MinVol",
+        "weights scattered enough in the simplex, no sample need be pure; samples of any size, noise of one size",
+        "a stationary point of fit and volume (KKT residual), weighed by the measured noise; whether parts are unique",
+        "an SVD; then some hundred passes over projected data, each a small program for every sample",
+        ("min-vol",),
+        measure="fit and volume",
+    ),
+    Method(
         "hals",
         "HALS",
         "nothing but data >= 0; samples that are nearly pure make its start a good one",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,12 @@ from partwise.sources import Inspection, RowSource
 
 
 class Spanned(Looped):
-    """Base of :class:`Facets` and :class:`AND`: noise in the weights, and parts of non-negative data without signs."""
+    """Base of :class:`Facets`, :class:`AND` and :class:`MinVol`: noise in the weights, no negative parts."""
 
+    _warned_below: ClassVar[float] = 0.0  # share of a part's squared size below zero above which there is a warning
     noise_: float
     outside_: float
     colour_: float
-    floor: float
 
     def _find(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any, state: State | None
@@ -41,7 +41,9 @@ class Spanned(Looped):
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         fitted = super()._fit(X, truth, **how)
         self.weight_noise_ = weight_noise(self._weighed_parts, self.noise_ * self.colour_)
-        self.threshold_floor_ = self.floor * self.weight_noise_
+        if hasattr(self, "floor"):
+            self.threshold_floor_ = self.floor * self.weight_noise_
         telling.warn_of_colour(self.colour_, type(self).__name__)
-        telling.warn_of_signs(self.below_zero_, self.constrained_cost_, type(self).__name__)
+        if self.below_zero_.max(initial=0.0) > self._warned_below:
+            telling.warn_of_signs(self.below_zero_, self.constrained_cost_, type(self).__name__)
         return fitted

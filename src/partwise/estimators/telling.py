@@ -144,14 +144,12 @@ def warn_of_signs(below: npt.NDArray[Any], cost: float, name: str) -> None:
     Parameters
     ----------
     below : ndarray of shape (n_components,)
-        Share of the squared size of each that was below zero; all zero if none was.
+        Share of the squared size of each that was below zero.
     cost : float
         What the constraint has added to the reconstruction error.
     name : str
         The estimator.
     """
-    if not below.any():
-        return
     worst = int(np.argmax(below))
     text = (
         f"{name}: component {worst} {CAME_OUT} ({below[worst]:.1%} of its squared size), and the data has no negative "

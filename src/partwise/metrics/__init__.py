@@ -36,6 +36,7 @@ from partwise.metrics.recovery import (
     total_correlation_error,
 )
 from partwise.metrics.residuals import l1_residual, relative_error
+from partwise.metrics.scattering import Scattering, scattering
 
 __all__ = [
     "CorrelationConditions",
@@ -58,6 +59,7 @@ __all__ = [
     "ProofMeasures",
     "RecordSets",
     "RecoveryMeasures",
+    "Scattering",
     "Uniqueness",
     "clustering_accuracy",
     "component_stability",
@@ -87,6 +89,7 @@ __all__ = [
     "pure_records",
     "recovery_measures",
     "relative_error",
+    "scattering",
     "spectral_angles",
     "spectral_error",
     "stability",

@@ -63,6 +63,7 @@ class Support:
     mass: Array  # share of each in the samples, as directions
     moved: Array  # how far each moved when the trimming was narrowed, in angles to its neighbour
     rival: float  # how much larger the objective of the best other parts is, relatively
+    refined: bool = False  # whether the parts are those of the smallest simplex
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,8 @@ class Facts:
         What lies outside as many dimensions as there are parts looks like.
     odd : ndarray of int
         Samples that were set aside because they are unlike all others.
+    scattering : str
+        Whether the weights are scattered enough for the parts to be unique, where the method says so.
     """
 
     method: str
@@ -152,6 +155,7 @@ class Facts:
     colour: float = 1.0
     noise: NoiseKind | None = None
     odd: Array = field(default_factory=lambda: np.zeros(0, int))
+    scattering: str = ""
 
     @property
     def signed(self) -> bool:
@@ -212,6 +216,7 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         colour=float(getattr(model, "colour_", 1.0)),
         noise=name_noise(source, min(len(H), *source.shape)),
         odd=np.asarray(vars(model).get("odd_samples_", np.zeros(0, int))),
+        scattering=str(getattr(model, "scattering_", "")),
     )
 
 
@@ -312,7 +317,12 @@ def support(model: Any, order: Array) -> Support | None:
     """What Archetypes found out about its parts; None of any other method."""
     if not hasattr(model, "rival_"):
         return None
-    return Support(np.asarray(model.mass_)[order], np.asarray(model.moved_)[order], float(model.rival_))
+    return Support(np.asarray(model.mass_)[order], np.asarray(model.moved_)[order], float(model.rival_), refined(model))
+
+
+def refined(model: Any) -> bool:
+    """Whether the parts of Archetypes are those of the smallest simplex."""
+    return bool(getattr(model, "refined_", False))
 
 
 def signs(model: Any, order: Array) -> Signs | None:

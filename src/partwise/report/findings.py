@@ -11,10 +11,12 @@ from partwise.report.facts import REDUNDANT, Agreement, Facts
 from partwise.report.naming import Names
 from partwise.report.rows import POOR
 from partwise.report.wording import (
+    NOT_SCATTERED,
     between_halves,
     came_out_negative,
     coloured,
     count,
+    enclosed,
     ending,
     explained,
     few_samples,
@@ -57,7 +59,7 @@ def findings(facts: Facts, names: Names, given: Sequence[str] = ()) -> list[Find
     found = [unsettled, _dead(facts), _redundant(facts), _little_explained(facts)]
     found += [_poor(facts, names), _zero_rows(facts, names), _disagreeing(facts)]
     found += [_rivalled(facts), _impure(facts), _unsupported(facts), _negative(facts), _coloured(facts)]
-    found += [_odd(facts, names)]
+    found += [_unscattered(facts), _odd(facts, names)]
     told = [CAME_OUT, NOT_WHITE] + [" stopped at max_iter="] * bool(unsettled)
     told += [" unlike all others "] * bool(len(facts.odd))
     others = [("", text) for text in given if not any(words in text for words in told)]
@@ -147,7 +149,7 @@ def _rivalled(facts: Facts) -> Finding | None:
 def _impure(facts: Facts) -> Finding | None:
     if facts.support is None or not (middle := float(np.median(facts.support.moved))) > IMPURE:
         return None
-    return "Hardly any pure samples", impure(middle)
+    return "Hardly any pure samples", (enclosed if facts.support.refined else impure)(middle)
 
 
 def _unsupported(facts: Facts) -> Finding | None:
@@ -166,6 +168,10 @@ def _negative(facts: Facts) -> Finding | None:
         return None
     worst = [(part(int(i)), float(facts.signs.below[i])) for i in np.argsort(-facts.signs.below, kind="stable")]
     return "Parts were negative", came_out_negative([one for one in worst if one[1] > SHOWN], facts.signs.cost)
+
+
+def _unscattered(facts: Facts) -> Finding | None:
+    return ("Other parts may fit too", NOT_SCATTERED) if facts.scattering == "not scattered" else None
 
 
 def _coloured(facts: Facts) -> Finding | None:

@@ -20,6 +20,10 @@ BETWEEN_HALVES = {
     "decoding": "Difference of the weights that both decode",
     "alpha": "Threshold by the rule of AND's Theorem 4",
 }
+NOT_SCATTERED = (
+    "The weights are not scattered enough for the parts to be unique by the known condition: a direction was found in "
+    "which all samples leave room. Other parts may explain the data as well with no more volume."
+)
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -220,6 +224,15 @@ def coloured(colour: float) -> str:
         "What the parts leave over is not white noise: along its strongest direction it is "
         f"{colour:.1f} times as large as that would be. Parts vary from sample to sample, or one more is in the data. "
         "The method allows for it, but parts can be far off; hold them against those of Archetypes."
+    )
+
+
+def enclosed(moved: float) -> str:
+    """That the parts of Archetypes are those of a simplex around the samples."""
+    return (
+        "Hardly any sample is pure: when fewer, more extreme samples were averaged the parts moved outwards, by "
+        f"{percent(moved)} of the angle to their neighbour in the median. The parts are therefore the corners of the "
+        "smallest simplex around the samples (MinVol), outside of all of them: no sample looks like one."
     )
 
 
