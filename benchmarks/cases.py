@@ -20,4 +20,6 @@ CASES = {
     "conservative": "benchmarks.conservative",
     "topics": "benchmarks.topics",
     "archetypes": "benchmarks.archetypes",
+    "bands": "benchmarks.bands",
+    "judge": "benchmarks.judge",
 }

@@ -30,6 +30,8 @@ _HOME = {
     "TSVD": "partwise.estimators",
     "TSVDNMF": "partwise.estimators",
     "XRAY": "partwise.estimators",
+    "feasible_bands": "partwise.belief",
+    "judge": "partwise.belief",
     "left_inverse": "partwise.linalg.inverse",
     "load": "partwise.estimators.saving",
     "nnls": "partwise.linalg.nnls",
@@ -40,6 +42,7 @@ _HOME = {
 }
 _MODULES = (
     "algorithms",
+    "belief",
     "datasets",
     "estimators",
     "exceptions",
@@ -73,6 +76,8 @@ __all__ = [
     "TSVDNMF",
     "XRAY",
     "__version__",
+    "feasible_bands",
+    "judge",
     "left_inverse",
     "load",
     "nnls",
@@ -85,6 +90,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from partwise.algorithms.cooccurrence import Cooccurrence
+    from partwise.belief import feasible_bands, judge
     from partwise.estimators import (
         AND,
         ANLS,

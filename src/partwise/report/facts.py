@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.algorithms.monitor import COLUMN, fall
+from partwise.belief import Bands, Verdict, Verdicts
 from partwise.estimators.telling import RESIDUALS
 from partwise.outcomes import Stop
 from partwise.report.rows import Rows, Selected, pass_over
@@ -106,6 +107,10 @@ class Facts:
         What two halves of the samples say of it, if they were asked.
     support : Support or None
         What the method says of how far to trust the parts, if it does.
+    verdicts : tuple of Verdict
+        What `judge` says of the parts, if it was asked.
+    bands : tuple of ndarray or None
+        Lower and upper ends of the bands around the parts, if they were computed.
     """
 
     method: str
@@ -128,6 +133,8 @@ class Facts:
     course: Course
     agreement: Agreement | None = None
     support: Support | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    bands: tuple[Array, Array] | None = None
 
     @property
     def signed(self) -> bool:
@@ -140,7 +147,9 @@ class Facts:
         return float(np.sqrt(self.unexplained))
 
 
-def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
+def gather(
+    model: Any, source: RowSource, weights: Any = None, *, verdicts: Verdicts | None = None, bands: Bands | None = None
+) -> Facts:
     """Everything a report tells, in one pass over the data.
 
     Parameters
@@ -151,6 +160,10 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         The data, prepared as the model has it.
     weights : array of shape (n_samples, n_components), optional
         Weights of the samples; by default computed block by block.
+    verdicts : Verdicts, optional
+        What `judge` says of the model.
+    bands : Bands, optional
+        How far its parts can move.
 
     Returns
     -------
@@ -183,6 +196,8 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         course=course(model),
         agreement=agreement(model, order),
         support=support(model, order),
+        verdicts=() if verdicts is None else tuple(verdicts[int(i)] for i in order),
+        bands=None if bands is None else tuple(end[order] for end in bands.interval()),  # type: ignore[arg-type]
     )
 
 

@@ -189,6 +189,13 @@ def scale_rows(block: Block, factors: Array) -> Block:
     return block * factors[:, None].astype(block.dtype)
 
 
+def scale_columns(block: Block, factors: Array) -> Block:
+    """Every column multiplied by its factor."""
+    if is_sparse(block):
+        return with_values(block, block.data * factors[block.indices].astype(block.dtype))
+    return block * factors.astype(block.dtype)
+
+
 def multiply(block: Block, weights: Block) -> Block:
     """Entry by entry; where a weight is zero, or not stored, so is the product, whatever the block holds there."""
     if is_sparse(block) and is_sparse(weights):  # SciPy's own product keeps NaN where there is no weight
