@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from partwise.belief import telling
 from partwise.belief.exact import Exact
@@ -137,7 +137,7 @@ class Bands:
         """
         if not 0.0 < level < 1.0:
             raise InputError(f"{{parameter}} must lie between 0 and 1, got {level!r}", parameter="level")
-        noise = float(norm.ppf((1.0 + level) / 2.0)) * self.error
+        noise = float(ndtri((1.0 + level) / 2.0)) * self.error
         lower = self.parts - np.hypot(self.parts - self.lower, noise)
         return np.maximum(lower, 0.0), np.maximum(self.parts + np.hypot(self.upper - self.parts, noise), 0.0)
 
