@@ -27,4 +27,6 @@ CASES = {
     "signatures": "benchmarks.signatures",
     "texts": "benchmarks.texts",
     "minvol": "benchmarks.minvol",
+    "bands": "benchmarks.bands",
+    "judge": "benchmarks.judge",
 }

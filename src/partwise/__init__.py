@@ -35,6 +35,8 @@ _HOME = {
     "TSVDNMF": "partwise.estimators",
     "XRAY": "partwise.estimators",
     "count_parts": "partwise.estimators.count_parts",
+    "feasible_bands": "partwise.belief",
+    "judge": "partwise.belief",
     "left_inverse": "partwise.linalg.inverse",
     "load": "partwise.estimators.saving",
     "measure_noise": "partwise.noise",
@@ -46,6 +48,7 @@ _HOME = {
 }
 _MODULES = (
     "algorithms",
+    "belief",
     "datasets",
     "estimators",
     "exceptions",
@@ -85,6 +88,8 @@ __all__ = [
     "XRAY",
     "__version__",
     "count_parts",
+    "feasible_bands",
+    "judge",
     "left_inverse",
     "load",
     "measure_noise",
@@ -98,6 +103,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from partwise.algorithms.cooccurrence import Cooccurrence
+    from partwise.belief import feasible_bands, judge
     from partwise.estimators import (
         AND,
         ANLS,

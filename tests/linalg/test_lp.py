@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from partwise.exceptions import InputError
 from partwise.linalg import lp
-from partwise.linalg.lp import UnsolvedError, check_lp_size, solve_lp
+from partwise.linalg.lp import UnsolvedError, check_lp_size, maximise, solve_lp
 
 
 def test_a_problem_solved_by_hand() -> None:
@@ -54,3 +54,11 @@ def test_memory_of_a_machine_that_does_not_tell(monkeypatch: pytest.MonkeyPatch)
     assert lp._machine_memory() > 1e8
     monkeypatch.delattr(lp.os, "sysconf")
     assert lp._machine_memory() == lp.UNKNOWN_MEMORY
+
+
+def test_largest_value_over_a_box_cut_by_a_plane() -> None:
+    A, b = np.array([[1.0, 1.0]]), np.array([1.0])
+    x = maximise(np.array([2.0, 1.0]), A, b, np.array([-1.0, -1.0]), np.array([0.5, 3.0]))
+    np.testing.assert_allclose(x, [0.5, 0.5], atol=1e-9)
+    none = maximise(np.ones(2), A, np.array([-5.0]), np.array([-1.0, -1.0]), np.array([0.5, 3.0]))
+    assert none is None

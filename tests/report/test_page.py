@@ -338,3 +338,24 @@ def test_pictures_of_noise_stay_small(tmp_path: Path):
     model, rows = with_components(rng.random((100, 160 * 128))), rng.random((400, 160 * 128))
     text = written(tmp_path, model, rows, weights=rng.random((400, 100)), image_shape=(160, 128))
     assert len(text) < 5_000_000
+
+
+def test_parts_that_are_negative_or_not_determined_come_first_in_red(tmp_path: Path):
+    rng = np.random.default_rng(0)
+    H = rng.dirichlet([0.3] * 30, 3)
+    X = rng.dirichlet([0.4] * 3, 200) @ H
+    model = pw.ANLS(3, random_state=0).fit(X)
+    model.components_[0] -= 0.5 * model.components_[1] * model.components_[0].sum() / model.components_[1].sum()
+    verdicts = pw.judge(model, X)
+    bands = pw.feasible_bands(X, H, starts=0, seconds=0)
+    page = pw.write_report(tmp_path / "report.html", model, X, verdicts=verdicts, bands=bands).read_text("utf-8")
+    red = page.index('<ul class="warnings grave">')
+    assert red < page.index('<section aria-label="Warnings">')
+    assert "is negative" in page[red:]
+    assert "is not determined" in page[red:]
+    assert 'class="band"' in page  # around the parts that have no signs
+    assert "No warnings" not in page
+    plain = pw.write_report(tmp_path / "plain.html", pw.ANLS(3, random_state=0).fit(X), X).read_text("utf-8")
+    assert '<ul class="warnings grave">' not in plain
+    with pytest.raises(InputError, match="verdicts has 3 parts, but the model has 2"):
+        pw.write_report(tmp_path / "no.html", pw.SPA(2).fit(X), X, verdicts=verdicts)

@@ -16,6 +16,8 @@ Array = npt.NDArray[Any]
 FEASIBILITY = 1e-9  # that HiGHS is asked for; its default of 1e-7 is coarse where noise is small
 ENTRY_BYTES = 250  # that a non-zero of the constraints takes at the peak, in SciPy and in HiGHS together (measured)
 MEMORY_SHARE = 0.5  # of the machine's memory that a problem may take: the data, and others, are there too
+TIGHTEST = 1e-10  # that HiGHS takes
+MANY_VARIABLES = 50  # from which interior points (with crossover) are faster than the simplex method, about
 UNKNOWN_MEMORY = 8 << 30  # where the machine does not tell: that of a small laptop
 
 
@@ -106,6 +108,38 @@ def solve_lp(
     objective = float(c @ x)
     gap = abs(objective - bound) / max(1.0, abs(objective))
     return x, LPCertificate(float(primal), float(-negative[~bounded].min(initial=0.0)), float(gap))
+
+
+def maximise(
+    c: Array, A_ub: Any, b_ub: Array, lower: Array, upper: Array, *, A_eq: Any = None, b_eq: Array | None = None
+) -> Array | None:
+    """The largest ``c x`` over ``lower <= x <= upper``, ``A_ub x <= b_ub``, ``A_eq x = b_eq``, for those who check it.
+
+    Parameters
+    ----------
+    c : ndarray of shape (n_variables,)
+        Gains.
+    A_ub, b_ub : matrix and ndarray
+        Inequalities.
+    lower, upper : ndarray of shape (n_variables,)
+        Bounds.
+    A_eq, b_eq : matrix and ndarray, optional
+        Equations.
+
+    Returns
+    -------
+    ndarray of shape (n_variables,) or None
+        Where it is; None if HiGHS found no solution.
+    """
+    from scipy.optimize import linprog  # slow to import
+
+    settings: Any = {
+        "method": "highs-ds" if len(c) < MANY_VARIABLES else "highs-ipm",
+        "options": {"primal_feasibility_tolerance": TIGHTEST, "dual_feasibility_tolerance": TIGHTEST},
+    }
+    bounds: Any = np.column_stack([lower, upper])
+    found = linprog(-c, A_ub, b_ub, A_eq, b_eq, bounds=bounds, **settings)
+    return None if found.x is None else np.asarray(found.x)
 
 
 def check_lp_size(entries: float, problem: str, advice: str) -> None:

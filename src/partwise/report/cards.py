@@ -11,7 +11,7 @@ import numpy.typing as npt
 from partwise.report import charts, png
 from partwise.report.facts import Facts
 from partwise.report.naming import Names, View
-from partwise.report.wording import count, percent
+from partwise.report.wording import count, percent, verdict
 from partwise.sources import RowSource, blocks
 
 Array = npt.NDArray[Any]
@@ -39,6 +39,9 @@ class Card:
     peaks: str
     image: str
     samples: list[tuple[str, str, str]]
+    band: str
+    verdict: str
+    doubtful: bool
 
 
 def make_cards(facts: Facts, source: RowSource, names: Names, view: View) -> list[Card]:
@@ -63,7 +66,7 @@ def make_cards(facts: Facts, source: RowSource, names: Names, view: View) -> lis
     parts = min(len(facts.order), MOST_CARDS)
     signed = facts.signed
     thumbnails = _thumbnails(facts, source, view, parts)
-    top = float(facts.shares.max()) or 1.0
+    largest = float(facts.shares.max()) or 1.0
     similar: dict[int, list[tuple[int, str]]] = {}
     for i, j in facts.redundant:
         for one, other in ((i, j), (j, i)):
@@ -73,23 +76,36 @@ def make_cards(facts: Facts, source: RowSource, names: Names, view: View) -> lis
     cards = []
     for i in range(parts):
         h = facts.components[i]
+        top, band = _band(facts, i, view)
+        told = facts.verdicts[i] if facts.verdicts else None
         cards.append(
             Card(
                 number=i + 1,
                 index=int(facts.order[i]),
                 share=percent(float(facts.shares[i])),
-                width=round(100.0 * float(facts.shares[i]) / top, 1),
+                width=round(100.0 * float(facts.shares[i]) / largest, 1),
                 dominant=count(int(facts.dominant[i]), "sample"),
                 dead=bool(facts.dead[i]),
                 similar=similar.get(i, [])[:3],
                 bars=_bars(h, facts.top[i], names, signed) if view.kind == "bars" else [],
-                paths=charts.spectrum(h, view.positions) if view.positions is not None and h.any() else None,
+                paths=charts.spectrum(h, view.positions, top) if view.positions is not None and h.any() else None,
                 peaks=_peaks(h, names, view) if view.positions is not None else "",
                 image=_image(h, view, side, signed) if view.kind == "image" else "",
                 samples=_samples(facts, i, names, thumbnails),
+                band=band,
+                verdict="" if told is None else verdict(told.verdict, told.expected_error),
+                doubtful=told is not None and told.verdict != "found again",
             )
         )
     return cards
+
+
+def _band(facts: Facts, i: int, view: View) -> tuple[float, str]:
+    """How high the band around a part goes, and its outline; nothing where there is none, or the part has signs."""
+    if facts.bands is None or view.positions is None or (facts.components[i] < 0.0).any():
+        return 0.0, ""
+    lower, upper = facts.bands[0][i], np.maximum(facts.bands[1][i], facts.components[i])
+    return float(upper.max()), charts.band(lower, upper, view.positions)
 
 
 def _bars(h: Array, top: Array, names: Names, signed: bool) -> list[tuple[str, float, float, str]]:

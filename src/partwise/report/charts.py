@@ -118,14 +118,13 @@ def columns(counts: Array) -> str:
     return path
 
 
-def spectrum(values: Array, positions: Array) -> tuple[str, str]:
-    """A part over its ordered features: what is above its zero line, and what is below; each part fills its height."""
-    low, high = float(positions.min()), float(positions.max())
-    across = (positions - low) / (high - low or 1.0) * WIDTH
-    if across[0] > across[-1]:
-        across, values = across[::-1], values[::-1]
-    across, values = envelope(across, values)
-    above, below = max(0.0, float(values.max())), max(0.0, -float(values.min()))
+def spectrum(values: Array, positions: Array, top: float = 0.0) -> tuple[str, str]:
+    """A part over its ordered features: what is above its zero line, and what is below; each part fills its height.
+
+    With `top`, it leaves room for a band that goes as high.
+    """
+    across, values = envelope(*_across(positions, values))
+    above, below = max(0.0, top, float(values.max())), max(0.0, -float(values.min()))
     zero = 16 + (HEIGHT - 16 - 8 * (below > 0.0)) * (above / ((above + below) or 1.0))
     unit = (zero - 16) / above if above else (HEIGHT - 24) / (below or 1.0)
 
@@ -133,6 +132,21 @@ def spectrum(values: Array, positions: Array) -> tuple[str, str]:
         return f"M{across[0]:.0f} {zero:.0f}L" + line(across, zero - unit * part)[1:] + f"V{zero:.0f}H{across[0]:.0f}"
 
     return area(np.maximum(values, 0.0)), area(np.minimum(values, 0.0)) if below else ""
+
+
+def band(lower: Array, upper: Array, positions: Array) -> str:
+    """Where a non-negative part may lie, as an area, in the scale of a spectrum with the top of `upper`."""
+    unit = (HEIGHT - 16) / (float(upper.max()) or 1.0)
+    x, up = envelope(*_across(positions, upper))
+    x_back, down = envelope(*_across(positions, lower))
+    return line(x, HEIGHT - unit * up) + "L" + line(x_back[::-1], HEIGHT - unit * down[::-1])[1:] + "z"
+
+
+def _across(positions: Array, values: Array) -> tuple[Array, Array]:
+    """Places from the left to the right, and values in that order."""
+    low, high = float(positions.min()), float(positions.max())
+    across = (positions - low) / (high - low or 1.0) * WIDTH
+    return (across[::-1], values[::-1]) if across[0] > across[-1] else (across, values)
 
 
 def envelope(x: Array, y: Array, points: int = ENVELOPE) -> tuple[Array, Array]:

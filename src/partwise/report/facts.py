@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.algorithms.monitor import COLUMN, fall
+from partwise.belief import Bands, Verdict, Verdicts
 from partwise.estimators.telling import RESIDUALS
 from partwise.noise import NoiseKind, name_noise
 from partwise.outcomes import Stop
@@ -128,6 +129,10 @@ class Facts:
         Samples that were set aside because they are unlike all others.
     scattering : str
         Whether the weights are scattered enough for the parts to be unique, where the method says so.
+    verdicts : tuple of Verdict
+        What `judge` says of the parts, if it was asked.
+    bands : tuple of ndarray or None
+        Lower and upper ends of the bands around the parts, if they were computed.
     """
 
     method: str
@@ -156,6 +161,8 @@ class Facts:
     noise: NoiseKind | None = None
     odd: Array = field(default_factory=lambda: np.zeros(0, int))
     scattering: str = ""
+    verdicts: tuple[Verdict, ...] = ()
+    bands: tuple[Array, Array] | None = None
 
     @property
     def signed(self) -> bool:
@@ -168,7 +175,9 @@ class Facts:
         return float(np.sqrt(self.unexplained))
 
 
-def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
+def gather(
+    model: Any, source: RowSource, weights: Any = None, *, verdicts: Verdicts | None = None, bands: Bands | None = None
+) -> Facts:
     """Everything a report tells: one pass over the data, and one look at its noise.
 
     Parameters
@@ -179,6 +188,10 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         The data, prepared as the model has it.
     weights : array of shape (n_samples, n_components), optional
         Weights of the samples; by default computed block by block.
+    verdicts : Verdicts, optional
+        What `judge` says of the model.
+    bands : Bands, optional
+        How far its parts can move.
 
     Returns
     -------
@@ -217,6 +230,8 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         noise=name_noise(source, min(len(H), *source.shape)),
         odd=np.asarray(vars(model).get("odd_samples_", np.zeros(0, int))),
         scattering=str(getattr(model, "scattering_", "")),
+        verdicts=() if verdicts is None else tuple(verdicts[int(i)] for i in order),
+        bands=None if bands is None else tuple(end[order] for end in bands.interval()),  # type: ignore[arg-type]
     )
 
 

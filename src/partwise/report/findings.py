@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from partwise.belief.telling import reason
 from partwise.estimators.telling import CAME_OUT, COLOUR_TOLD, NOT_WHITE
 from partwise.report.facts import REDUNDANT, Agreement, Facts
 from partwise.report.naming import Names
@@ -22,14 +23,17 @@ from partwise.report.wording import (
     few_samples,
     impure,
     listed,
+    negative,
     number,
     percent,
     set_aside,
     toss,
+    undetermined,
 )
 
 MOST = 0.5  # share of samples that is most of them
 CLOSE = 0.02  # relative difference of two minima of Archetypes that other samples could turn around
+NEGATIVE = 0.01  # of a part's largest value: entries below zero that are more than what methods leave by rounding
 IMPURE = 0.05  # of what parts moved, the median: with pure samples it was below 0.03 on generated scenes, without above
 # share of a part in the samples below which it is small; where parts are many, half of an equal share
 SMALL, OF_EQUAL = 0.02, 0.5
@@ -64,6 +68,20 @@ def findings(facts: Facts, names: Names, given: Sequence[str] = ()) -> list[Find
     told += [" unlike all others "] * bool(len(facts.odd))
     others = [("", text) for text in given if not any(words in text for words in told)]
     return [finding for finding in found if finding] + others
+
+
+def grave(facts: Facts) -> list[Finding]:
+    """What is wrong with parts themselves, to be read first: those that are negative, those that are not determined."""
+    height = np.abs(facts.components).max(axis=1)
+    lowest = facts.components.min(axis=1) / np.where(height > 0.0, height, 1.0)
+    below = [(part(int(i)), float(lowest[i])) for i in np.flatnonzero(lowest < -NEGATIVE)]
+    found = [("Negative parts" if len(below) > 1 else "Negative part", negative(below))] if below else []
+    place = {row.part: i for i, row in enumerate(facts.verdicts)}
+    for i, row in enumerate(facts.verdicts):
+        if row.verdict == "not determined":
+            why = [reason(name, row.facts, lambda j: part(place[j])) for name in row.reasons]
+            found.append((f"{part(i)} is not determined", undetermined(row.expected_error, row.interval, why)))
+    return found
 
 
 def _not_converged(facts: Facts) -> Finding | None:

@@ -16,7 +16,7 @@ from partwise.plots.pages import templates
 from partwise.report import charts
 from partwise.report.cards import make_cards
 from partwise.report.facts import Facts
-from partwise.report.findings import findings, halves_text
+from partwise.report.findings import findings, grave, halves_text
 from partwise.report.maps import similarity_map, weights_map
 from partwise.report.naming import Names, View, shown
 from partwise.report.wording import (
@@ -88,6 +88,7 @@ def render(
             method=facts.method,
             lead=_lead(facts),
             tiles=_tiles(facts),
+            grave=grave(facts),
             warnings=findings(facts, names, warnings),
             curves=[
                 charts.curve(*curve, "iteration" if course.learnt is None else "samples") for curve in course.curves

@@ -241,3 +241,24 @@ def few_samples(parts: list[tuple[str, float]]) -> str:
     named = [f"{name} ({percent(share)})" for name, share in parts]
     rest = "rests" if len(parts) == 1 else "rest"
     return f"{listed(named)} {rest} on few samples; in brackets, the share in all of them."
+
+
+def negative(parts: list[tuple[str, float]]) -> str:
+    """Which parts have negative entries, with the lowest of them relative to the largest."""
+    named = [f"{name} (down to −{percent(-lowest)} of its largest value)" for name, lowest in parts]
+    verb, they = ("is", "it is not one") if len(parts) == 1 else ("are", "they are not such")
+    return f"{listed(named)} {verb} negative. If the data is made of non-negative parts, {they}."
+
+
+def undetermined(error: float, interval: tuple[float, float], why: list[str]) -> str:
+    """That a part is not to be believed, how wrong it may be, and why."""
+    low, high = interval
+    begin = (
+        f"Its error (the sine of an angle) is expected to be {number(error)}, between {number(low)} and {number(high)}"
+    )
+    return "; ".join([begin, *why]) + "."
+
+
+def verdict(word: str, error: float) -> str:
+    """What is said of a part on its card."""
+    return f"{word}, error about {number(error)}"

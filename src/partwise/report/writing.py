@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from partwise.belief import Bands, Verdicts
 from partwise.exceptions import InputError
 from partwise.io import Table, open_source, read, write_atomically
 from partwise.plots.pages import templates
@@ -34,6 +35,8 @@ def write_report(
     about: Mapping[str, str] | None = None,
     command: str = "",
     warnings: Sequence[str] = (),
+    verdicts: Verdicts | None = None,
+    bands: Bands | None = None,
 ) -> Path:
     """Write what a fitted model found as one HTML page that needs nothing else, and no network.
 
@@ -66,6 +69,10 @@ def write_report(
         The command that repeats the run.
     warnings : sequence of str
         What the reader should be told besides what is found.
+    verdicts : Verdicts, optional
+        What `partwise.judge` says of the model: parts that are not determined are told first, in red.
+    bands : Bands, optional
+        What `partwise.feasible_bands` found: drawn around parts that are shown as spectra.
 
     Returns
     -------
@@ -99,11 +106,22 @@ def write_report(
     )
     view = view_of(names.features, m, image_shape if image_shape is not None else table.image_shape)
     source = model.preparation_.apply(source)
-    facts = gather(model, source, _checked(weights, (n, len(H))))
+    _check_parts(len(H), verdicts=verdicts, bands=None if bands is None else bands.parts)
+    facts = gather(model, source, _checked(weights, (n, len(H))), verdicts=verdicts, bands=bands)
     page = render(facts, source, names, view, title=title, about=about, command=command, warnings=warnings)
     target = Path(path)
     write_atomically(target, lambda file: file.write(page.encode("utf-8", "replace")))
     return target
+
+
+def _check_parts(k: int, **given: Any) -> None:
+    for name, rows in given.items():
+        if rows is not None and len(rows) != k:
+            raise InputError(
+                f"{{parameter}} has {len(rows)} parts, but the model has {k}: they are of another one",
+                parameter=name,
+                kind="shape",
+            )
 
 
 def _opened(data: Any) -> tuple[RowSource, Table]:

@@ -1,0 +1,79 @@
+"""Verdicts in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from partwise.belief.tolerance import CHANCE
+
+if TYPE_CHECKING:
+    from partwise.belief.bands import Bands
+    from partwise.belief.judging import Verdict
+
+EXCHANGED = 0.05  # share of a part that comes from another one, worth a word
+
+
+def bands_sentence(bands: Bands) -> str:
+    """What was found, and how much of it is proved."""
+    noisy = any(bands.noise)
+    if bands.verdict == "misfit":
+        what = f"a score of {bands.misfit:.1f}" if noisy else f"{bands.misfit:.1g} of a sample or feature"
+        found = (
+            "the model does not fit: within its parts' span no factorization near it is non-negative "
+            f"({'within the noise, ' if noisy else ''}what is negative has {what}), or the data has more dimensions"
+        )
+    elif bands.verdict == "rigid":
+        found = (
+            f"proved rigid: no path of factorizations leads farther than {bands.bound:.1g} away (locally; no other "
+            "solution was found from other starts)"
+        )
+    elif bands.verdict == "still":
+        found = "no movement found, which is no proof that there is none"
+    else:
+        i = int(np.argmax(bands.shift))
+        partners = np.flatnonzero(bands.exchange[i] > EXCHANGED)
+        named = f", by exchange with {', '.join(f'part {j}' for j in partners)}" if len(partners) else ""
+        found = f"parts move: part {i} by up to {100.0 * bands.shift[i]:.2g}% of its mass{named}"
+    if noisy and bands.verdict == "moves" and bands.misfit > CHANCE:
+        found += f"; the fit itself is more negative than noise explains (a score of {bands.misfit:.1f})"
+    if len(bands.others):
+        count = len(bands.others)
+        found += f"; {count} other solution{'s' * (count > 1)} found that no straight path leads to"
+    if not bands.whole:
+        found += "; each part was moved by itself, all together can move farther"
+    if bands.done < 1.0:
+        why = "interrupted" if bands.stop.kind == "interrupted" else "out of time"
+        found += f"; {why} after {100.0 * bands.done:.0f}% of the search"
+    return found
+
+
+def numbered(part: int) -> str:
+    """What a part is called where nobody says otherwise: its row of ``components_``."""
+    return f"part {part}"
+
+
+def reason(name: str, facts: dict[str, float], called: Callable[[int], str] = numbered) -> str:
+    """A fact that speaks against a part, as words."""
+    sentences = {
+        "negative": f"it is negative: down to {facts['lowest']:.0%} of its largest value",
+        "noise": f"it is below the noise, which alone makes an error of {facts['noise']:.2f}",
+        "one-sample": f"one sample makes it: {facts['largest_sample']:.0%} of the squares of its weights",
+        "start": f"it is found only from this start: error {facts['own_start']:.2f} from the same random state, "
+        f"{facts['other_start']:.2f} from another",
+        "confounded": f"it is confounded with {called(int(facts['partner']))}: {facts['exchange']:.0%} of its length "
+        "are exchanged in halves of the samples",
+        "room": f"it can move alone, with everything as well explained, by an angle whose sine is {facts['room']:.2f}",
+        "always-there": "there is hardly a sample where it is absent: its share is "
+        f"{facts['least_share']:.0%} or more in nearly all",
+    }
+    return sentences[name]
+
+
+def verdict_line(row: Verdict) -> str:
+    """A part, its verdict, its error and the reasons."""
+    low, high = row.interval
+    line = f"part {row.part}: {row.verdict}, expected error {row.expected_error:.2g} ({low:.2g} to {high:.2g})"
+    return "; ".join([line, *row.words])

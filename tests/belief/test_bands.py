@@ -1,0 +1,226 @@
+"""How far parts can move: against the formula for two parts, Borgen's construction for three, and a proof."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import partwise as pw
+from partwise.belief.span import span_of
+from partwise.belief.tolerance import Tolerant, _score
+from partwise.exceptions import InputError
+from partwise.sources import source_of
+
+borgen = pytest.importorskip("benchmarks.borgen")
+
+
+def mixture(seed: int, k: int, n: int, m: int, concentration: float, noise: float = 0.0) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(seed)
+    H = rng.dirichlet([0.5] * m, k)
+    H[0.2 / m > H] = 0.0
+    H /= H.sum(axis=1, keepdims=True)
+    W = rng.dirichlet([concentration] * k, n)
+    X = W @ H
+    return X + noise * np.sqrt((X**2).mean()) * rng.standard_normal(X.shape), W, H
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_parts_as_the_formula_says(seed: int):
+    X, W, H = mixture(seed, 2, 60, 12, 1.5)
+    bands = pw.feasible_bands(X, H, starts=0)
+    for i, j in ((0, 1), (1, 0)):
+        # H_i + a (H_j - H_i): the weights of part j stay non-negative up to w_j / w_i = a / (1 - a)
+        ratio = (W[:, j] / W[:, i]).min()
+        rising = H[j] > H[i]
+        ends = [ratio / (1.0 + ratio), -(H[i, rising] / (H[j] - H[i])[rising]).min()]
+        values = np.array([H[i] + a * (H[j] - H[i]) for a in ends])
+        np.testing.assert_allclose(bands.lower[i], values.min(axis=0), atol=1e-9)
+        np.testing.assert_allclose(bands.upper[i], values.max(axis=0), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [103, 108, 112])
+def test_three_parts_as_borgens_construction_says(seed: int):
+    X, W, H = mixture(seed, 3, 80, 8, 1.5)
+    region = borgen.Regions(W, H, points=100)
+    lower, upper, separate = region.extremes(np.eye(3))
+    assert separate
+    bands = pw.feasible_bands(X, H, starts=0)
+    height = np.maximum(H.max(axis=0), 1e-3)
+    assert bands.done == 1.0
+    assert ((bands.lower - lower) / height).max() < 1e-3
+    assert ((upper - bands.upper) / height).max() < 1e-3
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3, 0.45])
+def test_laurbergs_family_is_proved_rigid(alpha: float):
+    data = pw.datasets.make_laurberg(alpha)
+    bands = pw.feasible_bands(data.X, data.components, starts=2)
+    assert bands.verdict == "rigid"
+    assert bands.bound < 1e-5
+    assert len(bands.others) == 0
+    assert "proved rigid" in str(bands)
+    assert "locally" in str(bands)
+
+
+def test_another_solution_is_found_where_there_is_one():
+    data = pw.datasets.make_laurberg(0.8)
+    bands = pw.feasible_bands(data.X, data.components, starts=2)
+    assert bands.verdict == "moves"
+    assert len(bands.others) >= 1
+    assert np.isnan(bands.bound)  # what moves is not called rigid, though no path leads there
+    assert "other solution" in str(bands)
+
+
+def test_alternatives_are_factorizations():
+    X, W, H = mixture(5, 4, 100, 15, 1.5)
+    bands = pw.feasible_bands(X, 3.0 * H, starts=0, seconds=30)
+    assert bands.verdict == "moves"
+    for i in range(4):
+        other = bands.alternative(i)
+        weights = pw.nnls(other, X)
+        assert np.abs(X - weights @ other).max() < 1e-8
+        assert other.min() > -1e-8
+        moved = np.abs(other[i] - bands.parts[i]).sum() / (2.0 * bands.parts[i].sum())
+        assert moved == pytest.approx(bands.shift[i])
+        assert (bands.lower <= other + 1e-12).all()
+        assert (other <= bands.upper + 1e-12).all()
+    np.testing.assert_allclose(bands.parts, 3.0 * H, atol=1e-9)
+    share = W.sum(axis=0) / W.sum()
+    np.testing.assert_allclose(bands.share[:, 0], share, atol=1e-9)
+    assert (bands.share[:, 1] <= share + 1e-12).all()
+    assert (share <= bands.share[:, 2] + 1e-12).all()
+
+
+def test_parts_by_themselves_where_they_are_many():
+    X, _, H = mixture(6, 12, 200, 40, 3.0)
+    bands = pw.feasible_bands(X, H, seconds=120)
+    assert not bands.whole
+    assert bands.shift.max() > 1e-3
+    T = bands.mixings[0]
+    assert (T[1:] == np.eye(12)[1:]).all() or np.count_nonzero((np.eye(12) != T).any(axis=1)) == 1
+    assert "by itself" in str(bands)
+
+
+def test_negatives_of_zeros_seen_through_noise_have_squares_of_one():
+    y = np.random.default_rng(0).standard_normal((200_000, 3)) + [0.0, 0.5, 2.0]
+    score = _score(y)[0]
+    assert abs(score[0]) < 4.0
+    assert (score[1:] < -10.0).all()  # positive weights have smaller ones
+    assert _score(y[:, :1] - 0.2)[0][0] > 10.0  # and a wrong part larger ones
+
+
+@pytest.mark.parametrize("kind", ["white", "counts"])
+def test_slopes_of_the_scores(kind: str):
+    X, _, H = mixture(7, 3, 80, 20, 0.5, 0.1)
+    if kind == "counts":
+        X = np.random.default_rng(0).poisson(np.maximum(X, 0.0) * 200.0).astype(float)
+    span = span_of(source_of(X), H, None, np.random.default_rng(0))
+    tolerant = Tolerant(span)
+    T = np.eye(3) + 0.02 * np.random.default_rng(1).standard_normal((3, 3))
+    dW, dP = tolerant._scores(T)[2:]
+    for a in range(3):
+        for b in range(3):
+            step = np.zeros((3, 3))
+            step[a, b] = 1e-6
+            up, down = tolerant._scores(T + step), tolerant._scores(T - step)
+            np.testing.assert_allclose((up[0] - down[0]) / 2e-6, dW[:, a, b], rtol=1e-4, atol=1e-4)
+            assert (up[1][a] - down[1][a]) / 2e-6 == pytest.approx(dP[a, b], rel=1e-4, abs=1e-4)
+
+
+def test_noise_is_measured():
+    X, _, H = mixture(8, 3, 400, 40, 0.5, 0.1)
+    white = pw.feasible_bands(X, H, starts=0, seconds=0)
+    assert np.sqrt(white.noise[0]) == pytest.approx(0.1 * np.sqrt((X**2).mean()), rel=0.1)
+    counts = np.random.default_rng(0).poisson(np.maximum(X, 0.0) * 500.0).astype(float)
+    assert pw.feasible_bands(counts, H, starts=0, seconds=0).noise[1] == pytest.approx(1.0, rel=0.35)
+
+
+def test_the_truth_is_within_the_bands():
+    inside = []
+    for seed in range(3):
+        X, _, H = mixture(seed, 3, 300, 30, 0.4, 0.05)
+        fit = pw.ANLS(3, random_state=0).fit(np.maximum(X, 0.0))
+        bands = pw.feasible_bands(X, fit, starts=0)
+        lower, upper = bands.interval(0.99)
+        truth = pw.metrics.match_components(H, bands.parts).aligned(H)
+        truth *= bands.parts.sum(axis=1, keepdims=True) / truth.sum(axis=1, keepdims=True)
+        inside.append(((lower - 1e-9 <= truth) & (truth <= upper + 1e-9)).mean())
+        assert bands.verdict == "moves"
+        assert (bands.error > 0.0).all()
+    assert np.mean(inside) > 0.95
+
+
+def test_a_part_that_is_negative_does_not_fit():
+    X, _, H = mixture(9, 3, 300, 30, 0.4, 0.05)
+    wrong = H.copy()
+    wrong[0] = 2.0 * H[0] - 1.0 * H[1]
+    bands = pw.feasible_bands(X, wrong, starts=0, seconds=0)
+    assert bands.misfit > 4.0
+    exact = pw.feasible_bands(np.maximum(X, 0.0), H, noise=0.0, starts=0, seconds=0)
+    assert exact.verdict == "misfit"
+    assert "does not fit" in str(exact)
+
+
+def test_interrupted_leaves_what_was_found():
+    X, _, H = mixture(5, 4, 100, 15, 1.5)
+
+    def stop(done: float) -> None:
+        if done > 0.1:
+            raise KeyboardInterrupt
+
+    bands = pw.feasible_bands(X, H, starts=0, progress=stop)
+    assert bands.stop.kind == "interrupted"
+    assert 0.1 < bands.done < 0.2
+    assert bands.shift.max() > 0.0
+    assert "interrupted" in str(bands)
+
+
+def test_out_of_time():
+    X, _, H = mixture(5, 4, 100, 15, 1.5)
+    bands = pw.feasible_bands(X, H, starts=0, seconds=0)
+    assert bands.stop.kind == "time"
+    assert bands.done < 0.1
+
+
+@pytest.mark.parametrize("kind", ["sparse", "blocks"])
+def test_any_source(kind: str):
+    X, _, H = mixture(2, 3, 90, 8, 1.5)
+    X = np.where(X < 1e-12, 0.0, X)
+    given = sp.csr_array(X) if kind == "sparse" else source_of(X, block_rows=17)
+    scales = SimpleNamespace(row_scale=np.linspace(1.0, 2.0, 90), column_scale=np.linspace(1.0, 3.0, 8))
+    dense, other = (pw.feasible_bands(x, H, starts=0) for x in (X, given))
+    np.testing.assert_allclose(other.upper, dense.upper, atol=1e-7)
+    scaled = pw.feasible_bands(given, H, noise=scales, starts=0)
+    np.testing.assert_allclose(scaled.upper, dense.upper, atol=1e-6)  # without noise scales change nothing
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"noise": -1.0}, "noise must be None, a deviation"),
+        ({"noise": "poisson"}, "noise must be None, a deviation"),
+        ({"noise": object()}, "row_scale and column_scale"),
+        ({"noise": SimpleNamespace(row_scale=np.ones(3), column_scale=None)}, "row_scale must be 60 positive"),
+        ({"starts": -1}, "starts must not be negative"),
+        ({"starts": [np.ones((3, 12))]}, "starts has a fit of 3 parts"),
+        ({"seconds": -1.0}, "seconds must be"),
+        ({"model": np.ones((2, 5))}, "model has 5 features"),
+        ({"model": np.ones((2, 12))}, "do not span 2 dimensions"),
+        ({"model": np.r_[np.ones((1, 12)), np.zeros((1, 12))]}, "part 1 sum to 0"),
+        ({"model": pw.HALS(2)}, "fit it first"),
+    ],
+)
+def test_refused_by_name(options: dict[str, Any], message: str):
+    X, _, H = mixture(0, 2, 60, 12, 1.5)
+    with pytest.raises(InputError, match=message):
+        pw.feasible_bands(X, **({"model": H} | options))
+
+
+def test_level_is_a_chance():
+    X, _, H = mixture(0, 2, 60, 12, 1.5)
+    with pytest.raises(InputError, match="level must lie between 0 and 1"):
+        pw.feasible_bands(X, H, starts=0, seconds=0).interval(95)
