@@ -30,6 +30,7 @@ from partwise.sources import RowSource, blocks
 
 RECORDS = {kind.__name__: kind for kind in (Halves, LPCertificate, MixtureCertificate, Preparation, Separability, Stop)}
 ATTRIBUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
+NUMBERS = ("residual_", "reconstruction_error_", "error_", "n_samples_seen_", "n_skipped_")
 SAME_SHAPE = ("detectors_",)  # attributes shaped as the components
 ONE_EACH = ("mass_", "moved_")  # one number a component
 
@@ -159,6 +160,8 @@ def _unpacked(value: Any) -> Any:
     if value.kind == "History":
         if len({len(column) for column in parts.values()}) > 1:
             raise ValueError("columns of the history have several lengths")
+        if not all(isinstance(column, np.ndarray) and column.dtype.kind in "fiub" for column in parts.values()):
+            raise ValueError("columns of the history are no numbers")
         return History(parts)
     return RECORDS[value.kind](**parts)
 
@@ -195,6 +198,10 @@ def _check_fitted(model: Any) -> None:
         raise ValueError("its stop_ is no Stop")
     if not isinstance(vars(model).get("history_", {}), Mapping) or type(vars(model).get("n_iter_", 0)) is not int:
         raise ValueError("its history_ is no table, or n_iter_ no number")
+    for name in NUMBERS:
+        number = vars(model).get(name)
+        if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float))):
+            raise ValueError(f"{name} is no number")
     if model.preparation != "none" and "preparation_" not in vars(model):
         raise ValueError("what its preparation has learnt is not there")
     known = model.preparation_
