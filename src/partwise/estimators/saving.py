@@ -198,10 +198,6 @@ def _check_fitted(model: Any) -> None:
         raise ValueError("its stop_ is no Stop")
     if not isinstance(vars(model).get("history_", {}), Mapping) or type(vars(model).get("n_iter_", 0)) is not int:
         raise ValueError("its history_ is no table, or n_iter_ no number")
-    for name in NUMBERS:
-        number = vars(model).get(name)
-        if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float))):
-            raise ValueError(f"{name} is no number")
     if model.preparation != "none" and "preparation_" not in vars(model):
         raise ValueError("what its preparation has learnt is not there")
     known = model.preparation_
@@ -215,7 +211,11 @@ def _check_fitted(model: Any) -> None:
 
 
 def _check_support(model: Any, H: np.ndarray) -> None:
-    """What a report reads of Archetypes."""
+    """What a report reads, of Archetypes too."""
+    for name in NUMBERS:
+        number = vars(model).get(name)
+        if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float))):
+            raise ValueError(f"{name} is no number")
     for name in ONE_EACH:
         numbers = vars(model).get(name, np.zeros(len(H)))
         if not isinstance(numbers, np.ndarray) or numbers.shape != H.shape[:1] or numbers.dtype.kind != "f":
