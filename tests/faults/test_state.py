@@ -94,3 +94,9 @@ def test_times_and_records_are_refused(kind: str):
 def test_a_start_of_zeros_is_refused(name: str):
     with pytest.raises(InputError, match="init"):
         getattr(pw, name)(2, init=np.zeros((2, 12))).fit(X)
+
+
+def test_one_feature_is_told_as_scikit_learn_wants_it():
+    from sklearn.utils.estimator_checks import check_fit2d_1feature
+
+    check_fit2d_1feature("AnchorTopics", pw.AnchorTopics())

@@ -346,7 +346,8 @@ class AllPairs(Cooccurrence):
         if not total > 0.0:
             least = "two words" if counting.unbiased else "one word"
             raise InputError(
-                f"{{parameter}} has no document of at least {least}: topics are in what occurs together",
+                f"{{parameter}} has no document of at least {least} (n_features={source.shape[1]}): topics are in what "
+                "occurs together",
                 parameter="X",
                 kind="empty",
             )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.exceptions import InputError
 from partwise.outcomes import Stop
 
 Array = npt.NDArray[Any]
@@ -163,6 +164,9 @@ def run(
     Result
         The last complete iteration; after Ctrl-C too.
     """
+    odd = next((one for one in callbacks if not callable(one)), None)
+    if odd is not None:
+        raise InputError(f"{{parameter}} must be functions, got {str(odd)[:60]!r}", parameter="callbacks")
     rows = recorded_rows(state)
     first = int(rows[-1]["n_iter"]) + 1 if rows else 0
     clock = _Clock(float(rows[-1]["time"]) if rows else 0.0, began)

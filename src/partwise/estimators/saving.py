@@ -36,6 +36,7 @@ RECORDS = {
 }
 LEARNT = ("preparation_", "weighing_")  # that models without them have from their class
 ATTRIBUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
+NUMBERS = ("residual_", "reconstruction_error_", "error_", "n_samples_seen_", "n_skipped_")
 SAME_SHAPE = ("detectors_",)  # attributes shaped as the components
 ONE_EACH = ("mass_", "moved_", "below_zero_")  # one number a component
 
@@ -170,6 +171,8 @@ def _unpacked(value: Any) -> Any:
     if value.kind == "History":
         if len({len(column) for column in parts.values()}) > 1:
             raise ValueError("columns of the history have several lengths")
+        if not all(isinstance(column, np.ndarray) and column.dtype.kind in "fiub" for column in parts.values()):
+            raise ValueError("columns of the history are no numbers")
         return History(parts)
     return RECORDS[value.kind](**parts)
 
@@ -231,6 +234,10 @@ def _check_weighing(model: Any, H: np.ndarray) -> None:
 
 def _check_support(model: Any, H: np.ndarray) -> None:
     """What a report reads of how far a method trusts its parts."""
+    for name in NUMBERS:
+        number = vars(model).get(name)
+        if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float))):
+            raise ValueError(f"{name} is no number")
     for name in ONE_EACH:
         numbers = vars(model).get(name, np.zeros(len(H)))
         if not isinstance(numbers, np.ndarray) or numbers.shape != H.shape[:1] or numbers.dtype.kind != "f":
