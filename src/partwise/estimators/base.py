@@ -119,7 +119,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         --------
         >>> import numpy as np, partwise as pw
         >>> rng = np.random.default_rng(0)
-        >>> X = rng.poisson(rng.gamma(0.3, 40.0, (200, 3)) @ rng.dirichlet([0.2] * 50, 3)).astype(float)
+        >>> X = rng.poisson(rng.gamma(1.0, 200.0, (200, 3)) @ rng.dirichlet([1.0] * 50, 3)).astype(float)
         >>> model = pw.Facets(3, random_state=0).set_weighing("auto").fit(X)
         >>> model.weighing_.kind
         'poisson'
