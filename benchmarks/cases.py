@@ -22,4 +22,5 @@ CASES = {
     "archetypes": "benchmarks.archetypes",
     "mixtures": "benchmarks.mixtures",
     "signatures": "benchmarks.signatures",
+    "noise-kinds": "benchmarks.noise_kinds",
 }

@@ -22,7 +22,7 @@ import partwise
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = ["pip install '.[all]' && partwise demo", "pip install '.[all,test]' && pytest"]
-PUBLIC_MODULES = ("datasets", "io", "metrics", "linalg", "sources", "starts", "plots")
+PUBLIC_MODULES = ("datasets", "io", "metrics", "linalg", "noise", "sources", "starts", "plots")
 
 HEAVY = ("numba", "dask", "distributed", "matplotlib", "polars", "pandas")
 

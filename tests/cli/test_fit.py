@@ -51,6 +51,21 @@ def components(folder: str) -> np.ndarray:
     return pw.load(Path(folder, "model.safetensors")).components_
 
 
+# --- what it tells ------------------------------------------------------------------------------------------
+
+
+def test_the_noise_is_told(program: Program) -> None:
+    rng = np.random.default_rng(0)
+    np.save("photons.npy", rng.poisson(20.0 * rng.random((200, 4)) @ rng.random((4, 100))))
+    program("fit", "photons.npy", "-k", 4, "-m", "spa", "-o", "out")
+    noise = manifest("out")["noise"]
+    assert noise == pw.noise.name_noise("photons.npy", 4).facts() | {
+        "looked_at": [200, 100],
+        "sentence": "the noise in this table looks like counting noise",
+    }
+    assert "The noise in this table looks like counting noise." in Path("out", "report.html").read_text("utf-8")
+
+
 # --- what it finds ------------------------------------------------------------------------------------------
 
 

@@ -54,11 +54,42 @@ def test_names_are_no_markup(program: Program) -> None:
     [
         ("nowhere", "nowhere: there is no such file or folder"),
         (".", "holds no model.safetensors"),
-        ("data.csv", "data.csv: not a readable model"),
+        ("text.safetensors", "text.safetensors: not a readable model"),
         ("new.safetensors", "holds a HALS that is not fitted"),
     ],
 )
 def test_no_model(path: str, message: str, program: Program) -> None:
     pw.save(pw.HALS(2), "new.safetensors")
+    Path("text.safetensors").write_text("a,b\n1,2\n")
     assert message in program("inspect", path, code=2)[1]
     assert json.loads(program("inspect", path, "--json", code=2)[0])["status"] == "failed"
+
+
+def test_data_and_its_noise(program: Program) -> None:
+    rng = np.random.default_rng(0)
+    np.save("counts.npy", rng.poisson(20.0 * rng.random((200, 4)) @ rng.random((4, 100))))
+    out, _ = program("inspect", "counts.npy")
+    assert "200 samples (rows) x 100 features" in out
+    assert out.rstrip().endswith("noise        the noise in this table looks like counting noise")
+    told = json.loads(program("inspect", "counts.npy", "--json")[0])
+    assert told["shape"] == [200, 100]
+    assert (told["noise"]["kind"], told["noise"]["k"]) == ("poisson", 4)
+    turned = json.loads(program("inspect", "counts.npy", "--transpose", "-k", 4, "--json")[0])
+    assert turned["shape"] == [100, 200]
+    assert turned["noise"]["kind"] == "poisson"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["data.csv", "-k", "500"], "-k 500 is too many for"),
+        (["hole.npy"], "NaN or infinity value(s), the first in row 3, column 4"),
+        (["empty.npy"], "there is no number in it"),
+    ],
+)
+def test_data_without_an_answer(words: list[str], message: str, program: Program) -> None:
+    hole = np.ones((20, 20))
+    hole[3, 4] = np.nan
+    np.save("hole.npy", hole)
+    np.save("empty.npy", np.ones((0, 3)))
+    assert message in program("inspect", *words, code=2)[1]

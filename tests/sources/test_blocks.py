@@ -64,6 +64,8 @@ def test_rows(form: Any, X: np.ndarray) -> None:
     np.testing.assert_array_equal(blocks.squared_norms(block), (X**2).sum(axis=1))
     factors = np.arange(1.0, X.shape[0] + 1)
     np.testing.assert_array_equal(blocks.to_dense(blocks.scale_rows(block, factors)), X * factors[:, None])
+    factors = np.arange(1.0, X.shape[1] + 1)
+    np.testing.assert_array_equal(blocks.to_dense(blocks.scale_columns(block, factors)), X * factors)
 
 
 def test_norms_of_float32_are_double(form: Any) -> None:

@@ -1,4 +1,4 @@
-"""``partwise inspect``: what a saved model is."""
+"""``partwise inspect``: what a saved model is, or what a file of data holds and how noisy it is."""
 
 from __future__ import annotations
 
@@ -7,27 +7,45 @@ from typing import Annotated, Any
 
 import typer
 
-from partwise.cli.console import Voice, plain, told
+from partwise.cli.console import Failure, Voice, plain, told
 from partwise.cli.models import model_path, open_model
-from partwise.cli.results import part_names
+from partwise.cli.options import grouped
+from partwise.cli.reading import Reading
+from partwise.cli.results import MODEL, part_names
+from partwise.cli.wording import told_of
 
 HIDDEN = ("n_components_", "n_features_in_")  # told in the first line
 
 
+@grouped
 def inspect(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, or the folder of a fit.")],
-    top: Annotated[int, typer.Option(min=1, help="Features shown of each part.")] = 8,
+    reading: Reading,
+    path: Annotated[
+        Path, typer.Argument(metavar="MODEL|DATA", help="A model file, the folder of a fit, or a file of data.")
+    ],
+    top: Annotated[int, typer.Option(min=1, help="Features shown of each part of a model.")] = 8,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", "--components", min=1, help="Parts of data: all that lies outside them is noise."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Say what a model is: parameters, quality of the fit, origin, parts.
+    """Say what a model is, or what data holds and what its noise looks like.
 
-    Nothing in the file is executed. The share of a part is the sum of what it
-    adds to all samples, relative to that of all parts; it is known for models
-    that partwise fit has written.
+    Of a model: parameters, quality of the fit, origin, parts. Nothing in the
+    file is executed. The share of a part is the sum of what it adds to all
+    samples, relative to that of all parts; it is known for models that
+    partwise fit has written.
+
+    Of data: shape, range, missing numbers, empty rows and columns, and the
+    kind of its noise.
     """
     voice = Voice(as_json=as_json, quiet=False)
     with voice.failing():
-        known = describe(model, top)
+        if path.is_file() and path.suffix != Path(MODEL).suffix:
+            _data(path, reading, k, voice)
+            return
+        known = describe(path, top)
         if as_json:
             voice.result(plain(known))
             return
@@ -39,6 +57,39 @@ def inspect(
         for note in known["notes"]:
             voice.say(f"note: {note}")
         _parts(voice, known["parts"])
+
+
+def _data(path: Path, reading: Reading, k: int | None, voice: Voice) -> None:
+    """Tell what is in a file of data."""
+    from partwise import sources
+    from partwise.io import summarize
+    from partwise.noise import name_noise
+
+    with told(2):
+        table = reading.read(str(path))
+        if 0 in table.X.shape:
+            raise Failure(f"{path}: there is no number in it (shape {table.X.shape})", 2)
+        source = table.source()
+        seen = sources.inspect(source)
+        if k is not None and k > min(source.shape):
+            n, m = source.shape
+            raise Failure(f"-k {k} is too many for {n:,} samples of {m:,} features: at most {min(n, m)}", 2)
+        voice.say(summarize(table, source))
+        with told_of(str(path), table):
+            noise = name_noise(source, k)
+    voice.say(f"{'noise':<13}{noise}")
+    voice.result(
+        {
+            "file": str(path),
+            "shape": list(seen.shape),
+            "dtype": str(seen.dtype),
+            "nonzero": seen.nonzero,
+            "negative": seen.n_negative,
+            "zero_rows": seen.zero_rows,
+            "zero_columns": len(seen.zero_columns),
+            "noise": plain(noise.facts() | {"sentence": str(noise)}),
+        }
+    )
 
 
 def describe(path: Path, top: int = 8) -> dict[str, Any]:

@@ -233,7 +233,7 @@ class Session:
                 manifest["resumed"].append(self.fitted.done_before)
             # in the manifest with the model itself: what is told of a fit is told of the model that is there
             facts = plain(self.fitted.facts()) | {"finished": not self.fitted.interrupted}
-            manifest.entries.update(fit=facts, warnings=self.fitted.warnings)
+            manifest.entries.update(fit=facts, warnings=self.fitted.warnings, noise=_noise(model, source))
             results = Results(self.folder, self.job, model, table, source, known, self.fitted.weights)
             results.write_model()
         return results
@@ -287,6 +287,15 @@ def told_result(
     result = {"status": manifest["status"], "folder": str(folder), "outputs": outputs, "method": method}
     result |= {**plain(facts), "warnings": manifest["warnings"], "seconds": manifest["timings"]}
     return result
+
+
+def _noise(model: Any, source: RowSource) -> dict[str, Any]:
+    """What lies outside as many dimensions as there are parts, in the data as the model sees it."""
+    from partwise.noise import name_noise
+
+    prepared = model.preparation_.apply(source)
+    found = name_noise(prepared, min(len(model.components_), *prepared.shape))
+    return dict(plain(found.facts() | {"sentence": str(found)}))
 
 
 def _wait(progress: Any) -> None:

@@ -106,7 +106,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ----------
         how : {"auto", "noise", None} or Noise
             "auto": measure the noise, and weigh if it is that of counts, or if it differs between rows or columns and
-            is most of what lies outside the parts. "noise": measure it, and weigh whatever its kind.
+            is most of what lies outside the parts. "noise": measure what the parts leave, and weigh whatever its kind.
             None: data as it is. A :class:`partwise.noise.Noise`, as :func:`partwise.measure_noise` makes it of the data
             of the fit: these scales.
 

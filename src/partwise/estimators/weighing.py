@@ -149,7 +149,8 @@ def weigh(source: RowSource, how: Any, k: int, kept: npt.NDArray[np.bool_]) -> t
         if how == "auto":
             return Weighing(), source
         raise InputError("a GeneratedSource makes samples as they are wanted: let its draw weigh them")
-    noise = measure_noise(source) if isinstance(how, str) else how
+    outside = min(k, min(source.shape) - 1) if how == "noise" else None  # whatever it is that the parts leave
+    noise = measure_noise(source, outside) if isinstance(how, str) else how
     weighed = noise.scale(source)
     if how == "auto" and not _pays(noise, weighed, k):
         return Weighing(noise.kind), source

@@ -16,16 +16,19 @@ import numpy.typing as npt
 from partwise.noise.scales import Whitened, balance
 from partwise.noise.spectrum import spectrum_of
 from partwise.sources import RowSource, blocks
+from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
 FLOOR = 1e-6  # of the mean variance: Sinkhorn's iteration needs a positive matrix
-WHOLE = 1e-5  # relative error within which a number is a multiple of its row's unit: seven digits of float32, less some
+MEAN_FLOOR = 0.01  # of what row and column totals make one expect: means that the signal gives may be negative
+WHOLE = 1e-5  # of the largest of a row: within this a number is a multiple of the unit; float32 has seven digits
 LARGEST = 1e6  # multiples above this are no counts: any two numbers have a common unit that is small enough
 TYPICAL = 1e3  # nor is a table whose typical entry is so many units
 RIGHT = 0.98  # of the rows must be whole
-STEPS = 12  # of the search for phi
-CLOSE = 0.005  # of one: variance of what is left at which phi is right
+STEPS = 10  # of the search for phi; three or four are the rule
+CLOSE = 0.01  # of one: variance of what is left at which phi is right
+EXTREMES = (1e-4, 10.0)  # of the first guess of phi
 
 
 @dataclass(frozen=True)
@@ -39,18 +42,47 @@ class Unit:
         """That of every row of the data."""
         if self.kind != "rows":
             return np.full(source.shape[0], self.of_rows[0])
-        least = np.asarray(source.map_rows(blocks.least_positive, width=None, dtype=np.float64))
-        return np.where(np.isfinite(least), least, 1.0)
+        return np.asarray(source.map_rows(least_steps, width=None, dtype=np.float64))
 
 
-def unit_of(X: Array, least: Array) -> Unit | None:
-    """What one count is, given the least positive entry of every row; None if the entries are no counts."""
+def least_steps(block: Block) -> Array:
+    """The least step between entries of every row, zero being one of them; one where all are zero.
+
+    Of counts that were divided by something it is one count, unless the row has none that differ by one.
+    """
+    ends, _, x = blocks.triple(block)
+    lengths = np.diff(ends)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    x = np.asarray(x, np.float64)
+    x = x[np.lexsort((x, rows))]
+    before = np.append(0.0, x[:-1])
+    filled = np.flatnonzero(lengths > 0)
+    firsts = ends[:-1][filled]
+    before[firsts] = 0.0
+    if not len(filled):
+        return np.ones(len(lengths))
+    largest = np.zeros(len(lengths))
+    largest[filled] = np.maximum.reduceat(x, firsts)
+    steps = x - before
+    steps[steps <= WHOLE * largest[rows]] = np.inf  # the same number, but for rounding
+    found = np.full(len(lengths), np.inf)
+    found[filled] = np.minimum.reduceat(steps, firsts)
+    # once more from all entries: a step is a difference, and has the rounding errors of both
+    whole = np.round(x / found[rows])
+    above = np.bincount(rows, x * whole, len(lengths))
+    below = np.bincount(rows, whole * whole, len(lengths))
+    return np.divide(above, below, out=np.ones(len(lengths)), where=below > 0.0)
+
+
+def unit_of(X: Array, rows: Block) -> Unit | None:
+    """What one count is, in some columns of these rows; None if the entries are no counts."""
     if X.min() < 0.0:
         return None
     n = len(X)
     if not np.any(X % 1.0):
         return Unit("one", np.ones(n)) if np.median(X[X > 0.0]) <= LARGEST else None
-    for unit in (Unit("table", np.full(n, least.min())), Unit("rows", least)):
+    steps = least_steps(rows)
+    for unit in (Unit("table", np.full(n, steps.min())), Unit("rows", steps)):
         C = X / unit.of_rows[:, None]
         whole = np.round(C)
         if whole.max() > LARGEST or np.median(whole[whole > 0.0]) > TYPICAL:
@@ -64,12 +96,29 @@ def unit_of(X: Array, least: Array) -> Unit | None:
 def biwhiten(X: Array, unit: Unit, phi: float, k: int | None) -> Whitened:
     """Rows and columns divided so that counting noise of extra dispersion ``phi`` has variance one."""
     V = (unit.of_rows[:, None] * X + phi * X * X) / (1.0 + phi)
-    u, v = balance(V + FLOOR * V.mean())
+    return _divided(X, V + FLOOR * V.mean(), k)
+
+
+def from_means(X: Array, unit: Unit, phi: float, k: int | None, state: Whitened) -> Whitened:
+    """The same, the variances being those of the means that the signal gives and not of single counts.
+
+    One large count of a small table makes the noise of its row look large; the mean that the signal gives does not.
+    """
+    mean = _means(X, state)
+    mean = np.maximum(mean, MEAN_FLOOR * np.outer(X.mean(axis=1), X.mean(axis=0)) / X.mean())
+    return _divided(X, unit.of_rows[:, None] * mean + phi * mean * mean, k)
+
+
+def _means(X: Array, state: Whitened) -> Array:
+    return np.asarray((X - state.residual * state.row_scale[:, None] * state.column_scale).clip(0.0))
+
+
+def _divided(X: Array, V: Array, k: int | None) -> Whitened:
+    u, v = balance(V)
     a, b = np.sqrt(u), np.sqrt(v)
     Y = X / a[:, None] / b
     found = spectrum_of(Y)
-    r = found.count() if k is None else k
-    return Whitened(a, b, Y, found, r)
+    return Whitened(a, b, Y, found, found.count() if k is None else k)
 
 
 def left(state: Whitened) -> float:
@@ -77,16 +126,28 @@ def left(state: Whitened) -> float:
     return state.spectrum.variance(state.k)
 
 
-def with_dispersion(X: Array, unit: Unit, k: int | None) -> tuple[float, Whitened]:
-    """The phi for which what is left has variance one, by bisection of its logarithm."""
-    low, high, phi = 0.0, np.inf, 0.03
+def with_dispersion(X: Array, unit: Unit, k: int | None, state: Whitened) -> tuple[float, Whitened]:
+    """The phi for which what is left has variance one, from biwhitening without any: the rule of false position.
+
+    The first guess is that of moments: squares of what is left are mean + phi mean^2, on the average.
+    """
+    mean = _means(X, state)
+    squares = ((X - mean) ** 2 - unit.of_rows[:, None] * mean).sum() / max(float((mean * mean).sum()), FLOOR)
+    phi = float(np.clip(squares, *EXTREMES))
+    low, high = 0.0, np.inf  # of phi, and the logarithms of what they leave
+    above = below = 0.0
     for _ in range(STEPS):
         state = biwhiten(X, unit, phi, k)
-        found = left(state)
-        if abs(found - 1.0) < CLOSE:
+        found = float(np.log(left(state)))
+        if abs(found) < CLOSE:
             break
-        if found > 1.0:
-            low, phi = phi, (4.0 * phi if np.isinf(high) else np.sqrt(phi * high))
+        if found > 0.0:
+            low, above = phi, found
         else:
-            high, phi = phi, (phi / 4.0 if low == 0.0 else np.sqrt(low * phi))
+            high, below = phi, found
+        if low and np.isfinite(high):
+            share = above / (above - below)
+            phi = float(low * (high / low) ** min(max(share, 0.1), 0.9))
+        else:
+            phi = phi * 3.0 if found > 0.0 else phi / 3.0
     return phi, state

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from partwise.noise.deciding import Finding
 from partwise.noise.sampling import Sample
-from partwise.noise.scales import LEAST, Whitened
+from partwise.noise.scales import LEAST, NORMAL_MEDIAN, Whitened
 from partwise.sources import RowSource, add, blocks
 from partwise.sources.protocol import Block
-
-if TYPE_CHECKING:
-    from partwise.noise.measuring import Finding
 
 Array = npt.NDArray[Any]
 
@@ -45,33 +43,33 @@ def all_scales(source: RowSource, sample: Sample, finding: Finding) -> tuple[Arr
     state = finding.state
     if finding.kind == "none":
         return np.ones(n), np.ones(m)
-    if finding.kind in ("poisson", "over-dispersed"):
-        assert finding.unit is not None
+    if finding.unit is not None:
+        if len(sample.rows) == n and len(sample.columns) == m:
+            return state.row_scale, state.column_scale
         return _balanced(source, finding.phi, finding.unit.everywhere(source))
     robust = finding.kind == "heavy-tailed"
-    row_scale = _spread(state.row_scale, sample.rows, n)
+    row_scale = _one(state.row_scale, n)
     if row_scale is None:
         noise = partial(_row_noise, columns=sample.columns, state=state, robust=robust)
         row_scale = np.asarray(source.map_rows(noise, width=None, dtype=np.float64))
-        row_scale = _with(row_scale, sample.rows, None if robust else state.row_scale)
-    column_scale = _spread(state.column_scale, sample.columns, m)
+        row_scale = _with(row_scale, sample.rows, state.row_scale)
+    column_scale = _one(state.column_scale, m)
     if column_scale is None:
         column_scale = _column_noise(sample.part, state, robust)
-        column_scale = _with(column_scale, sample.columns, None if robust else state.column_scale)
+        column_scale = _with(column_scale, sample.columns, state.column_scale)
     return row_scale, column_scale
 
 
-def _spread(scales: Array, chosen: Array, size: int) -> Array | None:
+def _one(scales: Array, size: int) -> Array | None:
     """One scale for all, if it is one."""
     return np.full(size, scales[0]) if np.all(scales == scales[0]) else None
 
 
-def _with(scales: Array, chosen: Array, known: Array | None) -> Array:
+def _with(scales: Array, chosen: Array, known: Array) -> Array:
     """With those of the sample as they were found there, and none of next to nothing."""
     scales = np.array(scales)
-    if known is not None:
-        scales[chosen] = known
-    usual = float(np.median(scales[chosen]))
+    scales[chosen] = known
+    usual = float(np.median(known))
     return np.where(scales > LEAST * usual, scales, usual)
 
 
@@ -101,7 +99,7 @@ def _column_noise(part: Block, state: Whitened, robust: bool) -> Array:
 def _sizes(R: Array, freedom: int, robust: bool) -> Array:
     """Standard deviation of every row, or that of the normal law with the same median size."""
     if robust:
-        return np.asarray(1.4826 * np.median(np.abs(R), axis=1))
+        return np.asarray(NORMAL_MEDIAN * np.median(np.abs(R), axis=1))
     return np.asarray(np.sqrt((R * R).sum(axis=1) / max(freedom, 1)))
 
 

@@ -1,50 +1,28 @@
-"""Which kind of noise a table has: the simplest that its spectrum agrees with."""
+"""What kind of noise a table has, from one look at it, and its scales from a few passes over all of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy.linalg import svdvals
 
 from partwise.exceptions import InputError
 from partwise.io.opening import open_source
-from partwise.noise import counts, extending
-from partwise.noise.model import Noise
-from partwise.noise.sampling import draw
-from partwise.noise.scales import Whitened, whiten
-from partwise.noise.spectrum import CAP, spectrum_of
-from partwise.sources import blocks, inspect
-
-Array = npt.NDArray[Any]
-
-EXACT = 1e-6  # relative norm outside the signal below which there is no noise
-SMALLEST = 10  # rows and columns below which a spectrum says nothing
-DOUBT = 1e-3  # chance below which a spectrum does not agree with a kind
-DIFFER = 0.15  # standard deviation of the logarithm of scales below which they are one: hardly worth a weight
-SURE = 4.0  # standard errors by which scales must differ more than their estimates do
-COLOURED = 1.5  # colour above this: what lies outside the given dimensions is not independent
-HEAVY = 1e-3  # share of entries beyond six robust deviations
-FEW_EXTRA = (0.9, 1.06)  # variance left by biwhitening within which counts are Poisson's: weak parts leave up to 4%
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a sample shows."""
-
-    kind: str
-    state: Whitened
-    phi: float = 0.0
-    direction: str = ""
-    tails: float = 0.0
-    unit: counts.Unit | None = None
+from partwise.noise.deciding import Finding, exact, find
+from partwise.noise.extending import all_scales
+from partwise.noise.model import Noise, NoiseKind
+from partwise.noise.sampling import Sample, distinct, draw
+from partwise.sources import RowSource, inspect
 
 
 def measure_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> Noise:
     """What kind of noise a table has, and the scales of rows and columns that make it one.
+
+    A signal of a few dimensions and independent noise, its rows and columns divided by the right scales, has the
+    singular values of white noise beside those of the signal: the law of Marchenko and Pastur [1]_. The simplest kind
+    whose scales lead there is named. Scales of counts are known from the counts (biwhitening [2]_), all others are
+    found from what regressions [3]_, then the signal, leave.
 
     Parameters
     ----------
@@ -59,137 +37,80 @@ def measure_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> Noi
     -------
     Noise
         Its kind, scales, agreement with the law of Marchenko and Pastur; ``str()`` of it is a sentence.
+
+    References
+    ----------
+    .. [1] V. A. Marchenko, L. A. Pastur, "Distribution of eigenvalues for some sets of random matrices", Math. USSR
+       Sbornik 1, 1967.
+    .. [2] B. Landa, T. Zhang, Y. Kluger, "Biwhitening reveals the rank of a count matrix", SIAM J. Math. Data Sci. 4,
+       2022.
+    .. [3] R. E. Roger, J. F. Arnold, "Reliably estimating the noise in AVIRIS hyperspectral images", Int. J. Remote
+       Sensing 17, 1996.
+
+    Examples
+    --------
+    >>> import numpy as np, partwise as pw
+    >>> rng = np.random.default_rng(0)
+    >>> means = 20 * rng.random((200, 4)) @ rng.random((4, 100))
+    >>> noise = pw.measure_noise(rng.poisson(means))
+    >>> noise.kind, noise.k
+    ('poisson', 4)
+    >>> print(noise)
+    the noise in this table looks like counting noise
     """
     source = open_source(X)
-    seen = inspect(source)
-    seen.check(allow_negative=True)
-    n, m = source.shape
-    if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or not 0 <= k < max(1, min(n, m))):
-        raise InputError(f"{{parameter}} must be a whole number from 0 to {min(n, m) - 1}, got {k!r}", parameter="k")
-    sample = draw(source, np.random.default_rng(random_state))
-    if min(sample.X.shape) == 0:
-        return Noise("none", np.ones(n), np.ones(m), 0.0, 1.0, "", 0.0, 1.0, 0.0, 0, (0, 0))
-    finding = find(sample.X, blocks.least_positive(sample.part), None if k is None else int(k))
-    row_scale, column_scale = extending.all_scales(source, sample, finding)
-    spectrum, r = finding.state.spectrum, finding.state.k
-    exact = finding.kind == "none"
-    return Noise(
-        kind=finding.kind,
-        row_scale=row_scale,
-        column_scale=column_scale,
-        phi=finding.phi,
-        colour=1.0 if exact else spectrum.colour(r),
-        direction=finding.direction,
-        misfit=0.0 if exact else spectrum.misfit(r),
-        chance=1.0 if exact else spectrum.chance(r),
-        tails=finding.tails,
-        k=r,
-        looked_at=(len(sample.rows), len(sample.columns)),
-    )
+    finding, sample = _looked(source, k, random_state)
+    row_scale, column_scale = all_scales(source, sample, finding)
+    known = _facts(finding, sample)
+    return Noise(**known.facts(), row_scale=row_scale, column_scale=column_scale)
 
 
-def find(X: Array, least: Array, k: int | None) -> Finding:
-    """What the noise of a small matrix is like.
+def name_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> NoiseKind:
+    """What :func:`partwise.measure_noise` says, but for the scales: one pass over the data.
 
     Parameters
     ----------
-    X : ndarray of shape (n, m)
-        Without empty rows or columns.
-    least : ndarray of shape (n,)
-        The least positive entry of every row, columns that are not looked at included.
-    k : int or None
+    X : array-like, sparse matrix, path, Dask array or source of shape (n_samples, n_features)
+        The data.
+    k : int, optional
         Dimensions of the signal.
+    random_state : int, default=0
+        Which rows and columns are looked at.
 
     Returns
     -------
-    Finding
-        Kind and scales.
+    NoiseKind
+        The kind.
     """
-    exact = _exact(X)
-    if exact is not None:
-        return exact
-    if min(X.shape) < SMALLEST:
-        return Finding("unclear", whiten(X, 0 if k is None else k, rows=False, columns=False))
-    if k is not None:
-        k = min(k, int(CAP * min(X.shape)))
-    unit = counts.unit_of(X, least)
-    return (None if unit is None else _as_counts(X, unit, k)) or _independent(X, k)
+    return _facts(*_looked(open_source(X), k, random_state))
 
 
-def _exact(X: Array) -> Finding | None:
-    """A table that a few parts explain to the last digits."""
-    s = svdvals(X, check_finite=False)
-    beyond = np.sqrt(np.cumsum((s**2)[::-1])[::-1]) / np.linalg.norm(s)
-    rank = int((beyond > EXACT).sum())
-    if rank > max(1, CAP * len(s)) or rank >= len(s):
-        return None
-    n, m = X.shape
-    state = Whitened(np.ones(n), np.ones(m), X, spectrum_of(X), rank)
-    return Finding("none", state)
+def _looked(source: RowSource, k: int | None, seed: int) -> tuple[Finding, Sample]:
+    inspect(source).check(allow_negative=True)
+    most = min(source.shape)
+    if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or not 0 <= k <= most):
+        raise InputError(f"{{parameter}} must be a whole number from 0 to {most}, got {k!r}", parameter="k")
+    k = None if k is None else int(k)
+    rng = np.random.default_rng(seed)
+    sample = draw(source, rng, k)
+    found = exact(sample.X)
+    if found is not None:
+        return found, sample
+    sample = distinct(sample, rng)
+    return find(sample.X, sample.part, k), sample
 
 
-def _agrees(state: Whitened) -> bool:
-    return state.spectrum.chance(state.k) >= DOUBT
-
-
-def _as_counts(X: Array, unit: counts.Unit, k: int | None) -> Finding | None:
-    state = counts.biwhiten(X, unit, 0.0, k)
-    size = counts.left(state)
-    low, high = FEW_EXTRA
-    if size < low:
-        return None
-    phi = 0.0
-    if size > high:
-        phi, state = counts.with_dispersion(X, unit, k)
-    if not _agrees(state):
-        return None
-    return Finding("over-dispersed" if phi else "poisson", state, phi=phi, unit=unit)
-
-
-def _independent(X: Array, k: int | None) -> Finding:
-    state = whiten(X, k)
-    n, m = X.shape
-    tails = tail_share(state.residual)
-    colour = state.spectrum.colour(state.k)
-    if tails * n * m > 5 and tails > HEAVY:
-        return Finding("heavy-tailed" if np.mean(X == 0.0) < 0.3 else "unclear", state, tails=tails)
-    if (k is None or colour < COLOURED) and _agrees(state):
-        rows = _differ(state.row_scale, m - state.k)
-        columns = _differ(state.column_scale, n - state.k)
-        if not (rows and columns):
-            state = whiten(X, k, rows=rows, columns=columns)
-        kind = "rows and columns" if rows and columns else "rows" if rows else "columns" if columns else "white"
-        return Finding(kind, state, tails=tails)
-    direction = dependence(state.residual)
-    if direction or colour >= COLOURED:
-        return Finding("coloured", state, direction=direction, tails=tails)
-    return Finding("unclear", state, tails=tails)
-
-
-def _differ(scales: Array, freedom: int) -> bool:
-    """Whether scales differ by more than their estimates would, and by enough to matter."""
-    found, chance = float(np.var(np.log(scales))), 0.5 / max(freedom, 1)
-    return found > chance * (1.0 + SURE * np.sqrt(2.0 / len(scales))) and found - chance > DIFFER**2
-
-
-def tail_share(R: Array) -> float:
-    """Share of the entries beyond six robust standard deviations."""
-    size = np.abs(R)
-    return float(np.mean(size > 6.0 * 1.4826 * np.median(size)))
-
-
-def dependence(R: Array) -> str:
-    """Along which side entries depend on one another: the one whose correlations are not all of one size."""
-    features, samples = _excess(R), _excess(R.T)
-    if max(features, samples) < 1.0:
-        return ""
-    return "features" if features > samples else "samples"
-
-
-def _excess(R: Array) -> float:
-    """Excess kurtosis of the correlations between columns, in standard errors."""
-    Z = R / np.sqrt(np.maximum((R * R).sum(axis=0), np.finfo(np.float64).tiny))
-    C = (Z.T @ Z)[np.triu_indices(R.shape[1], 1)]
-    squares = C * C
-    excess = (squares**2).mean() / max(squares.mean() ** 2, np.finfo(np.float64).tiny) - 3.0
-    return float(excess / np.sqrt(24.0 / len(C)) / 4.0)
+def _facts(finding: Finding, sample: Sample) -> NoiseKind:
+    spectrum, k = finding.state.spectrum, finding.state.k
+    none = finding.kind == "none"
+    return NoiseKind(
+        kind=finding.kind,
+        phi=finding.phi,
+        colour=1.0 if none else spectrum.colour(k),
+        direction=finding.direction,
+        misfit=0.0 if none else spectrum.misfit(k),
+        chance=1.0 if none else spectrum.chance(k),
+        tails=finding.tails,
+        k=k,
+        looked_at=(len(sample.rows), len(sample.columns)),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -30,8 +30,8 @@ KINDS = (
 
 
 @dataclass(frozen=True)
-class Noise:
-    """The noise of a table: its kind, its size from row to row and column to column, and how well that fits.
+class NoiseKind:
+    """What the noise of a table is like, without its scales.
 
     Attributes
     ----------
@@ -40,13 +40,8 @@ class Noise:
         size, or of a size that differs between rows, columns, both; ``"poisson"`` or ``"over-dispersed"``: counting
         noise, or more than that; ``"coloured"``: entries that depend on one another; ``"heavy-tailed"``: a few
         entries far off; ``"unclear"``: none of these fits.
-    row_scale : ndarray of shape (n_samples,)
-        ``X / (row_scale[:, None] * column_scale)`` has noise of variance one. Positive; that of an empty row is the
-        median of the others.
-    column_scale : ndarray of shape (n_features,)
-        The same of the columns.
     phi : float
-        Extra dispersion of counts, whose variance is mean + phi mean²; 0 for all other kinds.
+        Extra dispersion of counts, whose variance is mean + phi mean²; 0 where there is none.
     colour : float
         How many times the first singular value behind the signal stands above the end of the Marchenko-Pastur law of
         the rest; about 1 for independent noise.
@@ -59,16 +54,15 @@ class Noise:
     chance : float
         How often independent noise fits no better.
     tails : float
-        Share of the entries of the scaled rest beyond six robust standard deviations; 2e-9 for normal noise.
+        Share of the entries of the scaled rest beyond six robust standard deviations; 2e-9 for normal noise, not
+        looked for in counts.
     k : int
         Dimensions of the signal that were taken out.
     looked_at : tuple of int
-        Rows and columns of the part of the table that the kind was read from.
+        Rows and columns of the part of the table that this was read from.
     """
 
     kind: str
-    row_scale: Array
-    column_scale: Array
     phi: float
     colour: float
     direction: str
@@ -77,6 +71,37 @@ class Noise:
     tails: float
     k: int
     looked_at: tuple[int, int]
+
+    def facts(self) -> dict[str, Any]:
+        """Numbers and words by name, for a manifest.
+
+        Returns
+        -------
+        dict
+            The attributes but for scales.
+        """
+        return {field.name: getattr(self, field.name) for field in fields(NoiseKind)}
+
+    def __str__(self) -> str:
+        return sentence(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Noise(NoiseKind):
+    """The noise of a table: its kind, its size from row to row and column to column, and how well that fits.
+
+    Attributes
+    ----------
+    row_scale : ndarray of shape (n_samples,)
+        ``X / (row_scale[:, None] * column_scale)`` has noise of variance one. Positive and finite, of empty rows too.
+    column_scale : ndarray of shape (n_features,)
+        The same of the columns.
+    kind, phi, colour, direction, misfit, chance, tails, k, looked_at
+        See :class:`partwise.noise.NoiseKind`.
+    """
+
+    row_scale: Array
+    column_scale: Array
 
     def scale(self, source: RowSource) -> RowSource:
         """The rows of ``source`` with noise of variance one; entries that are zero stay so.
@@ -93,20 +118,6 @@ class Noise:
         """
         factors = np.asarray(1.0 / self.column_scale)
         return source.derive(partial(_scaled, factors=factors), source.place(1.0 / self.row_scale))
-
-    def facts(self) -> dict[str, Any]:
-        """The numbers and words without the scales, for a manifest.
-
-        Returns
-        -------
-        dict
-            The other attributes by name.
-        """
-        names = ("kind", "phi", "colour", "direction", "misfit", "chance", "tails", "k")
-        return {name: getattr(self, name) for name in names}
-
-    def __str__(self) -> str:
-        return sentence(self)
 
 
 def _scaled(block: Block, row_factors: Array, factors: Array) -> Block:

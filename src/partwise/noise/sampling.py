@@ -15,14 +15,16 @@ Array = npt.NDArray[Any]
 Index = npt.NDArray[np.int64]
 
 # the spectrum of so many tells noise that differs by a sixth from row to row from noise that does not, in 0.1 s
-SHORT, LONG = 300, 900
+SHORT, LONG = 300, 600
+RUN = 8  # neighbours are taken together: where order has a meaning, noise depends on what is next to it
+BESIDE = 4  # times as many as the dimensions of the signal, so that there is noise beside it
 # where fewer entries than this are not zero, the fullest rows and columns are looked at: they have most to tell
 DENSE = 0.3
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Some rows and columns of a table, none of them empty, none there twice."""
+    """Some rows and columns of a table, none of them empty."""
 
     rows: Index
     columns: Index
@@ -30,7 +32,7 @@ class Sample:
     part: Block  # the rows with all of their columns
 
 
-def draw(source: RowSource, rng: np.random.Generator) -> Sample:
+def draw(source: RowSource, rng: np.random.Generator, k: int | None = None) -> Sample:
     """Look at every entry once for what is there, and take a few rows and columns.
 
     Parameters
@@ -39,6 +41,8 @@ def draw(source: RowSource, rng: np.random.Generator) -> Sample:
         The data.
     rng : numpy.random.Generator
         Which of them, if there are many.
+    k : int, optional
+        Dimensions of the signal.
 
     Returns
     -------
@@ -49,15 +53,35 @@ def draw(source: RowSource, rng: np.random.Generator) -> Sample:
     in_rows, in_columns = source.map_rows(_present, width=None, dtype=np.int64, combine=add)
     in_rows = np.asarray(in_rows)
     sparse = float(in_columns.sum()) < DENSE * n * m
-    wide = n <= m
-    rows = _some(in_rows, SHORT if wide else LONG, sparse, rng)
-    columns = _some(in_columns, LONG if wide else SHORT, sparse, rng)
+    short, long = max(SHORT, BESIDE * (k or 0)), max(LONG, BESIDE * (k or 0))
+    rows = _some(in_rows, short if n <= m else long, sparse, rng)
+    columns = _some(in_columns, long if n <= m else short, sparse, rng)
     part = source.take(rows)
     X = np.asarray(blocks.to_dense(blocks.take_columns(part, columns)), np.float64)
-    keep = _distinct(X, rng)
-    rows, part, X = rows[keep], part[keep], X[keep]
-    keep = _distinct(X.T, rng)
-    return Sample(rows, columns[keep], np.ascontiguousarray(X[:, keep]), part)
+    return Sample(rows, columns, X, part)
+
+
+def distinct(sample: Sample, rng: np.random.Generator) -> Sample:
+    """Without rows and columns that are constant or there already: a repeated row is not two of independent noise.
+
+    Parameters
+    ----------
+    sample : Sample
+        Rows and columns.
+    rng : numpy.random.Generator
+        Of the marks by which rows are compared.
+
+    Returns
+    -------
+    Sample
+        Some of them; all if nothing varies.
+    """
+    keep = _distinct(sample.X, rng)
+    X = sample.X[keep]
+    kept = _distinct(X.T, rng)
+    if not len(kept):  # nothing varies
+        return sample
+    return Sample(sample.rows[keep], sample.columns[kept], np.ascontiguousarray(X[:, kept]), sample.part[keep])
 
 
 def _present(block: Block) -> tuple[Array, Array]:
@@ -71,13 +95,14 @@ def _some(present: Array, most: int, sparse: bool, rng: np.random.Generator) -> 
     able = np.flatnonzero(present > 0)
     if len(able) <= most:
         return able
-    if not sparse:
-        return np.sort(rng.choice(able, most, replace=False))
-    return np.sort(able[np.argsort(-present[able], kind="stable")[:most]])
+    if sparse:
+        return np.sort(able[np.argsort(-present[able], kind="stable")[:most]])
+    runs = rng.choice(len(able) // RUN, most // RUN, replace=False)
+    return np.sort(able[(RUN * runs[:, None] + np.arange(RUN)).ravel()])
 
 
 def _distinct(X: Array, rng: np.random.Generator) -> Index:
-    """Rows that hold something, the first of those that are alike: a repeated row is not two of independent noise."""
+    """Rows that are not constant, the first of those that are alike."""
     marks = X @ rng.standard_normal(X.shape[1])
     first = np.sort(np.unique(marks, return_index=True)[1])
-    return first[np.any(X[first] != 0.0, axis=1)]
+    return first[np.any(X[first] != X[first, :1], axis=1)]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from partwise.noise.spectrum import Spectrum, spectrum_of
 
@@ -18,6 +19,10 @@ SWEEPS = 50  # of Sinkhorn's iteration at most; it is done in about ten
 BALANCED = 1e-6  # relative change of a scale at which it has settled
 ROUNDS = 8  # of scales and rank; three are the rule
 LEVERAGE = 0.1  # a row that the signal follows has this share of its noise left at least
+TRIANGULAR = 1e-5  # diagonal of a triangular factor below which squares lose too many digits
+NORMAL_MEDIAN = 1.4826  # standard deviation of the normal law over the median of its sizes
+FAR = 6.0  # robust standard deviations: 2e-9 of normal noise is beyond
+MEDIANS = 5  # rounds of rows and columns: medians settle at once
 LEAST = 0.01  # no scale below this times the median: a row without noise of its own is not blown up
 
 
@@ -70,11 +75,37 @@ def regression_variances(Y: Array) -> Array:
         group = slice(first, m, parts)  # spread out: neighbours may be alike
         Z = Y[:, group]
         lengths = np.sqrt(np.maximum((Z * Z).sum(axis=0), np.finfo(np.float64).tiny))
-        R = np.linalg.qr(Z / lengths, mode="r")
-        inverse = np.linalg.pinv(R, rcond=1e-9)
-        precision = np.maximum((inverse * inverse).sum(axis=1), 1.0)
+        precision = np.maximum(_precisions(Z / lengths), 1.0)
         found[group] = lengths**2 / precision / max(n - Z.shape[1] + 1, 1)
     return found
+
+
+def _precisions(Z: Array) -> Array:
+    """Diagonal of the inverse Gram matrix of columns of unit length."""
+    lower, info = dpotrf(Z.T @ Z, lower=True)
+    if info or np.diag(lower).min() < TRIANGULAR:  # the columns nearly depend on one another: without their squares
+        lower = np.asarray(np.linalg.qr(Z, mode="r")).T
+    if np.abs(np.diag(lower)).min() < np.finfo(np.float64).eps * len(lower):
+        inverse = np.linalg.pinv(lower)
+    else:
+        inverse = dtrtri(np.tril(lower), lower=True)[0]
+    return np.asarray((inverse * inverse).sum(axis=0))
+
+
+def robust_scales(state: Whitened) -> Whitened:
+    """With scales that a few entries far off do not reach: medians of what is left, of rows and columns in turn.
+
+    Those entries are drawn in to `FAR` deviations, so that they do not bend the span of the signal.
+    """
+    sizes = state.row_scale[:, None] * state.column_scale
+    R = state.residual * sizes
+    signal, left = state.Y * sizes - R, np.abs(R)
+    a, b = np.ones(len(R)), np.ones(R.shape[1])
+    for _ in range(MEDIANS):
+        b = _settled(NORMAL_MEDIAN * np.median(left / a[:, None], axis=0))
+        a = _settled(NORMAL_MEDIAN * np.median(left / b, axis=1))
+    Y = signal / a[:, None] / b + np.clip(R / a[:, None] / b, -FAR, FAR)
+    return Whitened(a, b, Y, spectrum_of(Y), state.k)
 
 
 def whiten(X: Array, k: int | None, *, rows: bool = True, columns: bool = True) -> Whitened:

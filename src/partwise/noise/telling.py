@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from partwise.noise.model import Noise
+    from partwise.noise.model import NoiseKind
 
 _LOOKS = {
-    "none": "no noise: it is a product of {k} parts, exactly",
     "white": "white noise: of one size in all entries",
     "rows": "noise whose size differs from row to row",
     "columns": "noise whose size differs from column to column",
@@ -17,15 +16,19 @@ _LOOKS = {
     "over-dispersed": "counting noise with {phi} extra",
     "heavy-tailed": "noise with a few entries far off ({tails} of them)",
 }
-_BETWEEN = {"features": " between the features of a sample", "samples": " from sample to sample"}
+_BETWEEN = {
+    "features": " between the features of a sample",
+    "samples": " from sample to sample",
+    "both": " from sample to sample and between features",
+}
 
 
-def sentence(noise: Noise) -> str:
+def sentence(noise: NoiseKind) -> str:
     """One sentence on what the noise looks like, without a full stop.
 
     Parameters
     ----------
-    noise : Noise
+    noise : NoiseKind
         What was measured.
 
     Returns
@@ -34,7 +37,7 @@ def sentence(noise: Noise) -> str:
         Such as "the noise in this table looks like counting noise with 3% extra".
     """
     if noise.kind == "none":
-        return f"there is no noise in this table: it has rank {noise.k}"
+        return f"there is no noise in this table: {noise.k} parts explain it to the last digits"
     if noise.kind == "coloured":
         return (
             f"the noise in this table is not independent{_BETWEEN.get(noise.direction, '')}: what {noise.k} dimensions "
@@ -42,5 +45,5 @@ def sentence(noise: Noise) -> str:
         )
     if noise.kind == "unclear":
         return "it is unclear what the noise in this table looks like: no simple kind fits"
-    looks = _LOOKS[noise.kind].format(k=noise.k, phi=f"{100.0 * noise.phi:.2g}%", tails=f"{100.0 * noise.tails:.2g}%")
+    looks = _LOOKS[noise.kind].format(phi=f"{100.0 * noise.phi:.2g}%", tails=f"{100.0 * noise.tails:.2g}%")
     return f"the noise in this table looks like {looks}"

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.monitor import COLUMN, fall
 from partwise.estimators.telling import RESIDUALS
+from partwise.noise import NoiseKind, name_noise
 from partwise.outcomes import Stop
 from partwise.report.rows import Rows, Selected, pass_over
 from partwise.sources import RowSource, blocks
@@ -110,6 +111,8 @@ class Facts:
         What the method says of how far to trust the parts, if it does.
     odd : ndarray of int
         Samples that were set aside because they are unlike all others.
+    noise : NoiseKind or None
+        What lies outside as many dimensions as there are parts looks like.
     """
 
     method: str
@@ -134,6 +137,7 @@ class Facts:
     agreement: Agreement | None = None
     support: Support | None = None
     odd: Array = field(default_factory=lambda: np.zeros(0, int))
+    noise: NoiseKind | None = None
 
     @property
     def signed(self) -> bool:
@@ -147,7 +151,7 @@ class Facts:
 
 
 def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
-    """Everything a report tells, in one pass over the data.
+    """Everything a report tells: one pass over the data, and one look at its noise.
 
     Parameters
     ----------
@@ -191,6 +195,7 @@ def gather(model: Any, source: RowSource, weights: Any = None) -> Facts:
         agreement=agreement(model, order),
         support=support(model, order),
         odd=np.asarray(vars(model).get("odd_samples_", np.zeros(0, int))),
+        noise=name_noise(source, min(len(H), *source.shape)),
     )
 
 

@@ -175,6 +175,9 @@ def _run(facts: Facts) -> list[tuple[str, str]]:
         known.append(("Preparation", f"{facts.preparation}: {KINDS[facts.preparation]}"))
     if facts.weighing:
         known.append(("Weighing", f"noise: {facts.weighing}"))
+    if facts.noise is not None:
+        told = str(facts.noise)
+        known.append(("Noise", f"{told[:1].upper()}{told[1:]}."))
     if facts.course.residual is not None:
         name = facts.course.residual_name
         known.append((name[:1].upper() + name[1:], number(facts.course.residual)))

@@ -172,16 +172,6 @@ def _csr_row_sums(block: Block, entries: Array) -> Array:
     return np.asarray(np.where(np.diff(block.indptr) > 0, sums, 0.0))
 
 
-def least_positive(block: Block) -> Array:
-    """The least positive entry of every row, in double precision; infinity where there is none."""
-    x = np.asarray(values(block), np.float64)
-    x = np.where(x > 0.0, x, np.inf)
-    if not is_sparse(block):
-        return np.asarray(x.reshape(block.shape).min(axis=1, initial=np.inf))
-    least = np.minimum.reduceat(np.append(x, np.inf), block.indptr[:-1])
-    return np.asarray(np.where(np.diff(block.indptr) > 0, least, np.inf))
-
-
 def group_sums(block: Block, groups: Array, n_groups: int) -> Array:
     """The sum of the rows of every group, in double precision; rows of a negative group are left out."""
     sums = np.zeros((n_groups, block.shape[1]))
