@@ -107,7 +107,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ----------
         how : {"auto", "noise", None} or Noise
             "auto": measure the noise, and weigh if it is that of counts, or if it differs between rows or columns and
-            is most of what lies outside the parts. "noise": measure it, and weigh whatever its kind.
+            is most of what lies outside the parts. "noise": measure what the parts leave, and weigh whatever its kind.
             None: data as it is. A :class:`partwise.noise.Noise`, as :func:`partwise.measure_noise` makes it of the data
             of the fit: these scales.
 
@@ -120,7 +120,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         --------
         >>> import numpy as np, partwise as pw
         >>> rng = np.random.default_rng(0)
-        >>> X = rng.poisson(rng.gamma(0.3, 40.0, (200, 3)) @ rng.dirichlet([0.2] * 50, 3)).astype(float)
+        >>> X = rng.poisson(rng.gamma(1.0, 200.0, (200, 3)) @ rng.dirichlet([1.0] * 50, 3)).astype(float)
         >>> model = pw.Facets(3, random_state=0).set_weighing("auto").fit(X)
         >>> model.weighing_.kind
         'poisson'

@@ -112,7 +112,9 @@ def ready(source: RowSource, how: Any, k: int, *, aside: bool) -> tuple[Weighing
         return *weigh(source, how, k, kept), np.flatnonzero(~kept)
     kept[odd_entries(source, k)] = False
     weighing, rows = weigh(source, how, k, kept)
-    odd = odd_samples(rows, k)
+    # what the parts leave of odd samples is large, and would hide them: they are sought beside the noise alone
+    seen = measure_noise(_chosen(source, kept)).scale(_chosen(source, kept)) if how == "noise" else rows
+    odd = odd_samples(seen, k)
     if len(odd):
         kept[np.flatnonzero(kept)[odd]] = False
         weighing, rows = weigh(source, how, k, kept)  # the noise of the others
@@ -149,7 +151,8 @@ def weigh(source: RowSource, how: Any, k: int, kept: npt.NDArray[np.bool_]) -> t
         if how == "auto":
             return Weighing(), source
         raise InputError("a GeneratedSource makes samples as they are wanted: let its draw weigh them")
-    noise = measure_noise(source) if isinstance(how, str) else how
+    outside = min(k, min(source.shape) - 1) if how == "noise" else None  # whatever it is that the parts leave
+    noise = measure_noise(source, outside) if isinstance(how, str) else how
     weighed = noise.scale(source)
     if how == "auto" and not _pays(noise, weighed, k):
         return Weighing(noise.kind), source
