@@ -129,5 +129,5 @@ def test_the_table_of_a_run(tmp_path: Path):
     assert f"**{best:.2f}**<br><small>" in text
     assert "| trivial-constant |" in text
     page = insert(f"before\n{BEGIN}old\n{END}after\n", [result])
-    assert page == f"before\n{BEGIN}{text}{END}after\n"
+    assert page == f"before\n{BEGIN}\n{text}\n{END}after\n"
     assert insert("no marks", [result]) == "no marks"

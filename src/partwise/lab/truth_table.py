@@ -43,7 +43,8 @@ def insert(page: str, results: Sequence[Reproduction]) -> str:
         return page
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return before + BEGIN + "".join(table(one) for one in results[:1]) + END + after
+    # a table of Markdown needs an empty line on either side
+    return before + BEGIN + "".join(f"\n{table(one)}\n" for one in results[:1]) + END + after
 
 
 def table(result: Reproduction) -> str:
