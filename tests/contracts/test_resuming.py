@@ -43,6 +43,9 @@ ALTERNATING: dict[str, Setting] = {
     "mu-kl": (pw.MU, FEW | {"beta_loss": "kullback-leibler"}, X),
     "mu-penalties": (pw.MU, FEW | {"beta_loss": 1.5, **PENALTIES}, X),
 }
+# data that is no mixture at all: what comes out negative is told, and that is tested elsewhere (test_signs.py)
+pytestmark = pytest.mark.filterwarnings("ignore:(Facets|AND).*came out negative")
+
 METHODS: dict[str, Setting] = {
     **ALTERNATING,
     "facets": (pw.Facets, {"floor": 0.0, "init": "random"}, EXACT),
