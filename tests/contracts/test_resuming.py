@@ -47,6 +47,9 @@ ALTERNATING |= {
     "likelihood": (pw.Likelihood, {"max_iter": 40, "tol": 0.0}, X),  # beyond its multiplicative rounds
     "likelihood-penalties": (pw.Likelihood, {"max_iter": 40, "tol": 0.0, **PENALTIES}, X),
 }
+# data that is no mixture at all: what comes out negative is told, and that is tested elsewhere (test_signs.py)
+pytestmark = pytest.mark.filterwarnings("ignore:(Facets|AND).*came out negative")
+
 METHODS: dict[str, Setting] = {
     **ALTERNATING,
     "facets": (pw.Facets, {"floor": 0.0, "init": "random"}, EXACT),
