@@ -274,7 +274,7 @@ def _within_span(source: RowSource, H: Array, rng: np.random.Generator) -> tuple
 def _rooms(span: Span, conditions: Exact | Tolerant) -> Array:
     """Sines of the angles by which parts can move alone, along a few features: root mean square."""
     shapes = span.shapes
-    conditions.base()  # what the fit itself does is allowed
+    conditions.base()  # a fit that is more negative than noise explains is off by the way to one that is not
     rooms = np.zeros(span.k)
     for i in range(span.k):
         moved = [
