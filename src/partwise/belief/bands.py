@@ -32,7 +32,7 @@ WHOLE = 10  # parts that are moved together: beyond, a direction takes minutes a
 DIRECTIONS = 200  # that are searched, of a part, a feature and a sign each, unless the fewest take more
 ROWS, ITERATIONS = 500, 200  # of the fit that a random start is made by: what it misses is repaired
 NOISY_DIRECTIONS = 60  # where corners are round, fewer will do
-FEATURES = 12  # that every part of many is pushed along
+FEATURES, NOISY_FEATURES = 12, 4  # that every part of many is pushed along: a linear program each, or 30 times as long
 # share of its mass by which a part has moved at all: a hundred times what linear programs are asked for
 STILL = 1e-7
 OUTSIDE = 1e-6  # share of squares outside the span that is too much where no noise is said to be
@@ -267,8 +267,8 @@ class _Search:
     def _jobs(self) -> Iterator[tuple[bool, int, Array]]:
         """First every part by itself, which is cheap, then all together; features that differ most come first."""
         k, exact = self.span.k, isinstance(self.conditions, Exact)
-        directions = DIRECTIONS if exact else NOISY_DIRECTIONS
-        features = spread_features(self.shapes, max(k + 2 if self.whole else FEATURES, directions // (2 * k)))
+        directions, many = (DIRECTIONS, FEATURES) if exact else (NOISY_DIRECTIONS, NOISY_FEATURES)
+        features = spread_features(self.shapes, max(k + 2 if self.whole else many, directions // (2 * k)))
         # with noise one part alone is no linear program, and saves nothing
         for together in [False] * (exact or not self.whole) + [True] * self.whole:
             for f in features:

@@ -98,6 +98,7 @@ class Tolerant:
         self.own = np.concatenate(self._scores(np.eye(self.k))[:2])
         self.limit = np.full(2 * self.k, LIMIT)
         self._off = ~np.eye(self.k, dtype=bool)
+        self._start = np.eye(self.k)
 
     @property
     def misfit(self) -> float:
@@ -108,7 +109,7 @@ class Tolerant:
         """Where the search begins: the fit, or the nearest that noise allows; if there is none, more is allowed."""
         if self.misfit <= LIMIT:
             return np.eye(self.k)
-        T = self._least_missed(np.eye(self.k))
+        self._start = T = self._least_missed(np.eye(self.k))
         self.limit = np.maximum(np.concatenate(self._scores(T)[:2]), LIMIT)
         return T
 
@@ -128,11 +129,11 @@ class Tolerant:
         return float((np.concatenate(self._scores(T)[:2]) - self.limit).max())
 
     def alone(self, i: int, direction: Array) -> Array:
-        """The largest ``T[i] @ direction`` while the other parts stay."""
+        """The largest ``T[i] @ direction`` while the other parts stay where the search begins."""
         others = np.arange(self.k) != i
         pattern = np.zeros((self.k, self.k), dtype=bool)
         pattern[i] = others
-        return self._climb(i, direction, np.eye(self.k), pattern)
+        return self._climb(i, direction, self._start, pattern)
 
     def together(self, i: int, direction: Array, T: Array) -> Array:
         """The largest ``T[i] @ direction`` that is found from T while all parts may move."""
