@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -22,6 +24,29 @@ def test_every_estimator_has_a_name() -> None:
     assert len(set(names)) == len(names)
     for name in estimators.__all__:
         assert find_method(name).estimator == name
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_summaries_are_read_without_importing(name: str) -> None:
+    method = METHODS[name]
+    assert method.summary == (inspect.getdoc(method.kind) or "").partition("\n")[0]
+    assert method.summary
+
+
+def test_every_estimator_has_a_home() -> None:
+    assert sorted(estimators.HOMES) == sorted(estimators.__all__)
+    assert set(estimators.__all__) <= set(dir(estimators))
+    with pytest.raises(AttributeError, match="no attribute 'NMF'"):
+        _ = estimators.NMF
+
+
+def test_the_list_needs_no_numerical_library() -> None:
+    """Half a second, not three: neither scikit-learn nor numba is imported."""
+    code = (
+        "import sys; from partwise.cli.app import run; run(['methods']); print({'sklearn', 'numba'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
 
 
 @pytest.mark.parametrize("name", METHODS)

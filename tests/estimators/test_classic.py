@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 
 import partwise as pw
+from partwise.algorithms.hals import suggested_sweeps
 from partwise.exceptions import InputError
 
 PENALTIES = {"l1_W": 0.01, "l2_W": 0.02, "l1_H": 0.003, "l2_H": 0.01}
@@ -320,3 +321,21 @@ def test_weights_of_a_start_that_is_the_end() -> None:
     model.fit(X)
     again = pw.MU(init=Y, init_weights=V, tol=0.1, max_iter=model.n_iter_).fit(X, state=states[-1])
     np.testing.assert_array_equal(again.weights_, model.weights_)
+
+
+def test_float32_keeps_its_momentum() -> None:
+    """The objective of single precision still judges extrapolation: about as many rounds as in double precision."""
+    rng = np.random.default_rng(8)
+    data = rng.gamma(0.3, size=(900, 10)) @ rng.gamma(0.3, size=(10, 120)) + 0.5 * rng.random((900, 120))
+    double, single = (pw.HALS(10, tol=1e-4).fit(data.astype(kind)) for kind in (np.float64, np.float32))
+    assert double.converged_
+    assert single.converged_
+    assert single.n_iter_ <= 1.5 * double.n_iter_
+
+
+@pytest.mark.parametrize(
+    ("entries", "features", "components", "sweeps"),
+    [(198, 198, 4, 9), (784, 784, 50, 3), (100, 100, 50, 2), (130, 36771, 30, 1), (845, 13714, 15, 10), (5, 5, 1, 2)],
+)
+def test_sweeps_follow_the_cost_of_a_product(entries: float, features: int, components: int, sweeps: int) -> None:
+    assert suggested_sweeps(entries, features, components) == sweeps

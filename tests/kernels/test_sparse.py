@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from partwise.kernels.sparse import csr_dot, csr_sampled_dot, csr_tdot
+from partwise.kernels.sparse import csr_columns_dot, csr_dot, csr_sampled_dot, csr_tdot
 
 RNG = np.random.default_rng(1)
 
@@ -74,3 +74,15 @@ def test_what_is_not_finite_shows(value: float) -> None:
     csr_dot(A.indptr, A.indices, A.data, np.ones((5, 2)), out)
     assert not np.isfinite(out[0]).any()
     np.testing.assert_array_equal(out[1], 2.0)
+
+
+@pytest.mark.parametrize("width", [1, 3, 8, 50])
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (1, 1), (90, 70), (300, 4)], ids=str)
+def test_columns_give_the_bits_of_rows(shape: tuple[int, int], dtype: Any, width: int) -> None:
+    X = RNG.standard_normal(shape) * (RNG.random(shape) < 0.4)
+    A = sp.csr_array(X.astype(dtype))
+    columns, W = sp.csr_array(A.T.tocsr()), RNG.standard_normal((shape[0], width)).astype(dtype)
+    expected, out = np.zeros((shape[1], width), dtype), np.full((shape[1], width), np.nan, dtype)
+    csr_tdot(A.indptr, A.indices, A.data, W, expected)
+    csr_columns_dot(columns.indptr, columns.indices, columns.data, W, out)
+    np.testing.assert_array_equal(out, expected)

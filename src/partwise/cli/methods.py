@@ -43,18 +43,13 @@ def methods(
             _show(method)
 
 
-def summary(estimator: type) -> str:
-    """The first line of the estimator's documentation."""
-    return (inspect.getdoc(estimator) or "").partition("\n")[0]
-
-
 def _list(found: list[Method]) -> None:
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, style="dim")
     table.add_column()
     for method in found:
-        table.add_row(f"[bold]{method.name}[/]", method.estimator, escape(summary(method.kind)))
+        table.add_row(f"[bold]{method.name}[/]", method.estimator, escape(method.summary))
         for line in LINES:
             table.add_row("", line, escape(getattr(method, line)))
         table.add_row("", "", "")
@@ -64,7 +59,7 @@ def _list(found: list[Method]) -> None:
 
 def _show(method: Method) -> None:
     console = output()
-    console.print(f"[bold]{method.name}[/] ({method.estimator}): {escape(summary(method.kind))}\n")
+    console.print(f"[bold]{method.name}[/] ({method.estimator}): {escape(method.summary)}\n")
     for line in LINES:
         console.print(f"{line:<12}{escape(getattr(method, line))}", soft_wrap=True)
     if method.aliases:
@@ -89,7 +84,7 @@ def _described(method: Method) -> dict[str, Any]:
         "name": method.name,
         "estimator": method.estimator,
         "aliases": list(method.aliases),
-        "summary": summary(method.kind),
+        "summary": method.summary,
         **{line: getattr(method, line) for line in LINES},
     }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from os import PathLike
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from partwise.datasets.checks import RandomState, as_generator, check_choice, check_integer
 from partwise.datasets.loaders.images import load_mnist
@@ -64,6 +63,8 @@ def make_digit_mixtures(
     >>> mixture.components.shape, mixture.image_shape, (mixture.weights > 0).sum(axis=1).tolist()
     ((30, 64), (8, 8), [8, 8, 8, 8, 8])
     """
+    from sklearn.datasets import load_digits  # slow to import
+
     check_choice("source", source, ("digits", "mnist"))
     n = check_integer("n_samples", n_samples)
     default = 30 if source == "digits" else 64

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.cluster import MiniBatchKMeans
 
 from partwise.datasets.checks import RandomState, as_generator, check_integer
 from partwise.exceptions import InputError
@@ -58,6 +57,8 @@ def count_visual_words(
     >>> counts.shape, counts.sum(axis=1).tolist()
     ((5, 10), [25, 25, 25, 25, 25])
     """
+    from sklearn.cluster import MiniBatchKMeans  # slow to import
+
     images = np.asarray(images, np.float64)
     n_words, cell, step = check_integer("n_words", n_words), check_integer("cell", cell), check_integer("step", step)
     if images.ndim != 3:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import Any
 
 import partwise.estimators as home
@@ -46,6 +48,18 @@ class Method:
     def kind(self) -> Any:
         """The class."""
         return getattr(home, self.estimator)
+
+    @property
+    def summary(self) -> str:
+        """The first line of the class's documentation, read in its source: to import the class may take seconds."""
+        module = f"{home.__name__}.{home.HOMES[self.estimator]}"
+        spec = find_spec(module)
+        source = getattr(spec and spec.loader, "get_source", lambda module: None)(module)
+        if source is None:  # installed without sources
+            return (self.kind.__doc__ or "").partition("\n")[0]
+        classes = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
+        found = next(node for node in classes if node.name == self.estimator)
+        return (ast.get_docstring(found) or "").partition("\n")[0]
 
 
 _METHODS = (

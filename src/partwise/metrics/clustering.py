@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_array
-from sklearn.metrics import normalized_mutual_info_score
 
 from partwise.exceptions import InputError
 
@@ -82,6 +81,8 @@ def nmi(labels: Any, assigned: Any, average: str = "arithmetic") -> float:
     >>> nmi(["cat", "cat", "dog", "dog"], [1, 1, 0, 0])
     1.0
     """
+    from sklearn.metrics import normalized_mutual_info_score  # slow to import
+
     choices = ("arithmetic", "geometric", "min", "max")
     if average not in choices:
         raise InputError(

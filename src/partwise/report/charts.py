@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.signal import find_peaks
 
 from partwise.report.wording import number, percent, power, times
 
@@ -167,6 +166,8 @@ def line(x: Array, y: Array) -> str:
 
 def peaks(values: Array, most: int = 3) -> Array:
     """The highest places (by magnitude) that stand out from their surroundings, the highest first."""
+    from scipy.signal import find_peaks  # slow to import
+
     size = np.abs(values)
     tops = find_peaks(np.pad(size, 1), prominence=PROMINENT * float(size.max()) or None)[0] - 1
     result: Array = tops[np.argsort(-size[tops], kind="stable")][:most]

@@ -38,6 +38,35 @@ def both_ways(source: RowSource, nonzero: int) -> tuple[BlockedSource, BlockedSo
     return _parted(X), _parted(sp.csr_array(X.T.tocsr()))
 
 
+def with_columns(source: RowSource) -> RowSource:
+    """Sparse rows in memory, with the columns of every block beside it: products with them take half the time.
+
+    The copy is as large as the data, and counts: above ``MOST_COPIED`` entries there is none.  Rows on disk or on a
+    cluster stay as they are, and so do dense ones.  The bits of results are the same with and without.
+    """
+    if not isinstance(source, BlockedSource) or not source.in_memory:
+        return source
+    parts = [source.block(i) for i in range(len(source.bounds))]
+    if not all(map(blocks.is_sparse, parts)) or sum(part.nnz for part in parts) > MOST_COPIED:
+        return source
+    return _Columned(source, [blocks.with_columns(part) for part in parts])
+
+
+class _Columned(BlockedSource):
+    """The rows of another source, cut once, with their columns."""
+
+    in_memory = True
+
+    def __init__(self, source: BlockedSource, parts: list[Block]) -> None:
+        self.shape, self.dtype, self.bounds = source.shape, source.dtype, source.bounds
+        self.feature_names, self.sample_names = source.feature_names, source.sample_names
+        self.parts = parts
+
+    def block(self, i: int) -> Block:
+        """See :class:`BlockedSource`."""
+        return self.parts[i]
+
+
 def _parted(X: Block) -> BlockedSource:
     """Cut once, not in every pass: that takes a tenth of the time of a round."""
     return MemorySource(X, block_rows=max(1, -(-X.shape[0] // PARTS))).derive(blocks.counts)

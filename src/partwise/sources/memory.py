@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from partwise.exceptions import InputError
 from partwise.sources import blocks
@@ -54,6 +53,7 @@ class BlockedSource(Named, ABC):
 
     dtype: np.dtype[Any]
     bounds: Sequence[tuple[int, int]]
+    in_memory: bool = False  # whether blocks are there, and not made or read in every pass
 
     @abstractmethod
     def block(self, i: int) -> Block:
@@ -224,6 +224,7 @@ class DerivedSource(BlockedSource):
         self.sample_names = source.sample_names
         self.feature_names = source.feature_names if n_features is None else None
         self._kept = list(ordered(self._make, len(self.bounds))) if keep else None
+        self.in_memory = keep
 
     def block(self, i: int) -> Block:
         """See :class:`BlockedSource`."""
@@ -273,6 +274,8 @@ class MemorySource(BlockedSource):
         Rows in a block. The default makes blocks of about 4 MB (dense) or 16 MB (sparse).
     """
 
+    in_memory = True
+
     def __init__(self, X: Any, *, block_rows: int | None = None) -> None:
         self.dtype = float_type(getattr(X, "dtype", None))
         if blocks.is_sparse(X):
@@ -296,12 +299,7 @@ class MemorySource(BlockedSource):
     def block(self, i: int) -> Block:
         """See :class:`BlockedSource`."""
         a, b = self.bounds[i]
-        if not blocks.is_sparse(self.X):
-            return self.X[a:b]
-        first, last = self.X.indptr[a], self.X.indptr[b]
-        # views: slicing the matrix itself would copy its entries in every pass
-        part = (self.X.data[first:last], self.X.indices[first:last], self.X.indptr[a : b + 1] - first)
-        return sp.csr_array(part, shape=(b - a, self.shape[1]))
+        return blocks.row_views(self.X, a, b)
 
     def take(self, rows: npt.ArrayLike) -> Block:
         """See :class:`partwise.sources.RowSource`."""

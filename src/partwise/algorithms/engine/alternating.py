@@ -102,7 +102,9 @@ def alternate(
     """
     k, size = len(H0), loss.squared_norm
     H = np.ascontiguousarray(H0.T, source.dtype)
-    slack = 64.0 * np.finfo(source.dtype).eps * size
+    # what rounding may leave in the objective: of the last sums, which are in double precision, and of the statistics,
+    # whose errors are as many as their entries and cancel (measured in single precision: a thirtieth of this)
+    slack = (64.0 * np.finfo(np.float64).eps + np.finfo(source.dtype).eps) * size
     spare, ahead, moving = None, H, False
     if state is None:
         momentum, last = Momentum(), np.inf

@@ -35,8 +35,9 @@ from partwise.sources.protocol import Block, Rows
 
 Array = npt.NDArray[Any]
 
-# Multiplicative rounds at the beginning.  From eight random starts (two data sets) all ended at or below what many
-# multiplicative rounds reach with 30 of them, but one of eight with none, and two with 10.
+# Multiplicative rounds at the beginning.  In a trial with plain Newton steps, from eight random starts (two data sets),
+# all ended at or below what many multiplicative rounds reach with 30 of them; one of eight was above with none, and two
+# with 10.
 OPENING = 30
 SWEEPS = 2  # over each factor in a round: the copying of components side by side is then worth its time
 KL = Divergence(1.0)
