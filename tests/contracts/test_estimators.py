@@ -844,7 +844,8 @@ def test_empty_rows_and_columns_are_listed_and_get_zeros(method: Method, init: s
     model = method.few(5, init=init)
     with pytest.warns(DegenerateDataWarning) as told:
         W = model.fit_transform(form(data))
-    (warning,) = told
+    # of data that is no mixture AND may have to tell of signs besides
+    (warning,) = [one for one in told if "came out negative" not in str(one.message)]
     assert "3 all-zero row(s): 2, 7, 11 and 2 all-zero column(s): 0, 5" in str(warning.message)
     assert not W[[2, 7, 11]].any()
     assert (W.sum(axis=1) > 0).sum() >= ROWS - 6

@@ -18,7 +18,8 @@ from partwise.sources import Inspection, RowSource
 class Spanned(Looped):
     """Base of :class:`Facets`, :class:`AND` and :class:`MinVol`: noise in the weights, no negative parts."""
 
-    _warned_below: ClassVar[float] = 0.0  # share of a part's squared size below zero above which there is a warning
+    # of a part's squared size, a tenth of its length: of less only the report and below_zero_ tell
+    _warned_below: ClassVar[float] = 0.01
     noise_: float
     outside_: float
     colour_: float
