@@ -751,7 +751,10 @@ def test_disk_full(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_room_for_checkpoints_ends_no_fit(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RunFolder, "checkpoint", Path("no/such/folder"))
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("partwise.runs.checkpoints.write_state", full)
     _, said = program("fit", "data.csv", *LONG, "-o", "out", "--checkpoint-every", 0)
     assert said.count("There is no checkpoint") == 1
 

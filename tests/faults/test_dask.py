@@ -17,7 +17,9 @@ X = np.random.default_rng(0).random((40, 6))
 
 
 def masked() -> Any:
-    return da.from_array(np.ma.masked_array(X, mask=X > 0.9), chunks=(10, 6), asarray=False)
+    mask = np.zeros(X.shape, bool)
+    mask[3, 2] = True  # one entry, so that it is one block that is refused, whichever is read first
+    return da.from_array(np.ma.masked_array(X, mask=mask), chunks=(10, 6), asarray=False)
 
 
 def of_blocks(second: Any) -> Any:

@@ -16,7 +16,7 @@ def main() -> None:
     """Run the program, or say how to install what it needs."""
     if sys.argv[1:] == ["--version"]:  # at once, without what a command needs
         print(f"partwise {__version__}")
-        return
+        sys.exit(0)
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         sys.exit(f"partwise: the program needs {', '.join(missing)}; install with: pip install 'partwise[cli]'")

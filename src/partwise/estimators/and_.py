@@ -113,8 +113,8 @@ class AND(Spanned, Monitored):
         from sample to sample make it 3 to 10. Thresholds know it.
     below_zero_ : ndarray of shape (n_components,)
         Of data without negative entries: the share of the squared size of each component that came out below zero, if
-        that was more than noise makes so. The components were then fitted anew without negative entries, and above 0.01 a
-        warning tells; else zeros.
+        that was more than noise makes so. The components were then fitted anew without negative entries, and above 0.01
+        a warning tells; else zeros.
     constrained_cost_ : float
         By how much that raised the reconstruction error; 0 if there was nothing to do.
     reconstruction_error_ : float
