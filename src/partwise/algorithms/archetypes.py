@@ -376,6 +376,12 @@ def _count(share: float, n: int) -> int:
     return min(max(LEAST, int(share * n)), n)
 
 
+def narrows(mass: Array, trim: float, n: int) -> Array:
+    """Of which parts the means had more samples before the trimming was narrowed: of others `moved` says nothing."""
+    wide = min(WIDE * trim, 1.0)
+    return np.array([_count(wide * share, n) > _count(trim * share, n) for share in mass])
+
+
 def shares(A: Array) -> Array:
     """Mean share of every part."""
     return np.asarray((A / np.maximum(A.sum(axis=1, keepdims=True), np.finfo(float).tiny)).mean(axis=0))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
-from partwise.algorithms.archetypes import archetypes, search, shares
+from partwise.algorithms.archetypes import archetypes, narrows, search, shares
 from partwise.algorithms.directions import SAMPLES, Directions, find_directions
 from partwise.algorithms.loop import Ending, Progress, Stages, State
 from partwise.algorithms.minvol import enclosing
@@ -66,7 +66,8 @@ class Archetypes(Looped):
         How far each part moved when the trimming was narrowed to `trim`, as a share of the angle to the nearest other
         part: far, if hardly any samples are pure, and then the true part is likely to be farther out still.
     refined_ : bool
-        Whether the parts are those of the smallest simplex, since hardly any samples are pure.
+        Whether the parts are those of the smallest simplex, since hardly any samples are pure, or so few that this
+        cannot be told, and it explains clearly more.
     rival_ : float
         How much larger, relatively, the objective of the best minimum with other parts is; infinite if none was found.
         Close to 0 the choice between the two is a toss, and at 0 the other one fits better, by per mills, and makes
@@ -162,9 +163,12 @@ class Archetypes(Looped):
     ) -> Array:
         H = super()._find(source, k, seen, rng, truth, state)
         self.refined_ = False
-        if seen.n_negative or not np.median(self.moved_) > IMPURE:
+        n = source.shape[0]
+        told = self.moved_[narrows(self.mass_, self.trim, min(n, SAMPLES))]
+        # of few samples most means cannot be narrowed, and whether any are pure is not told: what pays, pays
+        if seen.n_negative or (2 * len(told) >= k and not np.median(told) > IMPURE):
             return H
-        n = source.shape[0]  # as many samples as the search has looked at, always the same ones
+        # as many samples as the search has looked at, always the same ones
         some = np.arange(n) if n <= SAMPLES else np.sort(np.random.default_rng(0).choice(n, SAMPLES, replace=False))
         sample = source_of(source.take(some))
         found = enclosing(sample, H, squared_norm=inspect(sample).squared_norm, tol=REFINED_TOL, most=REFINED_STEPS)
