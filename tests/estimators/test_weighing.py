@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +44,18 @@ def quietly(function: Any, *arguments: Any, **options: Any) -> Any:
 @pytest.mark.parametrize("name", [name for name in estimators.__all__ if name not in NOT_WEIGHED])
 def test_every_estimator(name: str) -> None:
     c = NOISE.column_scale
-    weighed, plain = make(name).set_weighing(NOISE), make(name).set_weighing(None)
-    W = quietly(weighed.fit_transform, COUNTS)
-    quietly(plain.fit, COUNTS / (NOISE.row_scale[:, None] * c))
+    # a linear program of as many columns as samples squared: of noise, old solvers do not end with many
+    some = slice(20) if name == "SeparableLP" else slice(None)
+    X, noise = COUNTS[some], replace(NOISE, row_scale=NOISE.row_scale[some])
+    weighed, plain = make(name).set_weighing(noise), make(name).set_weighing(None)
+    W = quietly(weighed.fit_transform, X)
+    quietly(plain.fit, X / (noise.row_scale[:, None] * c))
     # entries of the scaled data differ in the last bit by the order of the two divisions
     np.testing.assert_allclose(weighed.components_, plain.components_ * c, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(weighed.transform(COUNTS[:7]), plain.transform(COUNTS[:7] / c), rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(weighed.transform(COUNTS), W)
+    np.testing.assert_array_equal(weighed.transform(X), W)
     np.testing.assert_array_equal(weighed.inverse_transform(W), W @ weighed.components_)
-    error = np.linalg.norm(COUNTS - W @ weighed.components_) / np.linalg.norm(COUNTS)
+    error = np.linalg.norm(X - W @ weighed.components_) / np.linalg.norm(X)
     np.testing.assert_allclose(weighed.reconstruction_error_, error, rtol=1e-9)  # in the data's own units
 
 
