@@ -17,19 +17,11 @@ from scipy.ndimage import gaussian_filter1d, uniform_filter1d
 from scipy.signal import lfilter
 from scipy.stats import levy_stable
 
+from partwise.noise import KINDS as ANSWERS
+
 Array = Any
 
-KINDS = (
-    "none",
-    "white",
-    "rows",
-    "columns",
-    "rows and columns",
-    "poisson",
-    "over-dispersed",
-    "coloured",
-    "heavy-tailed",
-)
+KINDS = tuple(kind for kind in ANSWERS if kind != "unclear")  # which is an answer, and no kind of table
 SHAPES = (
     (60, 80),
     (60, 600),
