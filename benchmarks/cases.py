@@ -1,6 +1,7 @@
 """The cases by the name they have on the command line."""
 
 CASES = {
+    "guard": "benchmarks.guard",
     "nnls": "benchmarks.nnls",
     "hals-dense": "benchmarks.hals_dense",
     "hals-sparse": "benchmarks.hals_sparse",
@@ -32,4 +33,8 @@ CASES = {
     "minvol": "benchmarks.minvol",
     "bands": "benchmarks.bands",
     "judge": "benchmarks.judge",
+    "parts": "benchmarks.parts",
+    "peers-tests": "benchmarks.peers_tests",
+    "faults": "benchmarks.faults",
+    "nnls-hard": "benchmarks.nnls_hard",
 }

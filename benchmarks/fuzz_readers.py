@@ -1,18 +1,22 @@
-"""Damaged files for every reader: ``python -m benchmarks.fuzz_readers --count 100000``.
+"""Damaged files for every reader: ``python -m benchmarks.fuzz_readers --count 300000``.
 
 Good files of every format are damaged at random (bytes, cuts, doubled and swapped pieces, large numbers) or by their
 structure (`benchmarks.structured`) and read. Allowed are a result and a ``ReaderError``; a crash, another exception,
-more than 5 s, an allocation of more than 1 GiB and, for arrays, other numbers than NumPy and SciPy read from the same
-bytes are failures. Files are read in a process of their own, which is started again if it dies. A case is its number:
-``--first N --count 1`` repeats case N.
+more than 10 s, an allocation of more than 1 GiB, and other numbers than NumPy, SciPy, Pillow, pyarrow, h5py, openpyxl
+and csv read from the same bytes (`benchmarks.fuzz_references`) are failures. Files are read in a process of their
+own, which is started again if it dies; HDF5 in a fork of that. A case is its number: ``--first N --count 1`` repeats
+case N, ``--kinds h5ad,xlsx`` takes some kinds only.
 """
 
 from __future__ import annotations
 
 import argparse
+import bz2
 import gzip
 import io
 import json
+import lzma
+import os
 import shutil
 import signal
 import struct
@@ -20,7 +24,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +34,20 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from benchmarks import structured
+from benchmarks import fuzz_references, structured
 
 Files = dict[str, bytes]  # the files of one case, by name; several are a folder
 
-SECONDS = 5.0
+SECONDS = 10.0
+PROGRESS = 10_000  # cases between two lines
 BYTES = 1 << 30
 EXTREMES = [0, 1, 2, 127, 128, 255, 2**15 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1]
 NUMBERS = [b"0", b"-1", b"99999999", b"123456789012", b"9" * 30, b"1e400", b"nan", b"-5", b"4294967296", b"0.5"]
 WORDS = [b",", b"\t", b"\n", b"\r", b'"', b" ", b";", b"#", b"%", b"{", b"}", b"[", b":", b"NA", b"\0", b"\xff", b"e"]
 
 
-def good_files() -> dict[str, Files]:
-    """A small good file of every format."""
+def good_files(*, heavy: bool = True) -> dict[str, Files]:
+    """A small good file of every format; also of those whose libraries take seconds to start, unless told."""
     rng = np.random.default_rng(0)
     X = rng.random((12, 5)).round(3)
     X[X < 0.5] = 0.0
@@ -92,7 +99,58 @@ def good_files() -> dict[str, Files]:
         "images-16": {f"{i}.png": _picture(image.astype(np.uint16) * 257) for i, image in enumerate(images[:2])},
         "images-pgm": {"a.pgm": b"P5 5 6 200\n" + images[0].tobytes()},
         "images-stack": {"a.tif": _stack(images.astype(np.uint16) * 257)},
+        "packed-zip": {"a.csv.zip": _zipped("a.csv", table)},
+        "packed-bz2": {"a.csv.bz2": bz2.compress(table)},
+        "packed-xz": {"a.csv.xz": lzma.compress(table)},
+        "envi": _envi(X.astype("<f4")),
+        "tables": {f"{i}.csv": table.replace(b"r", f"r{i}".encode()) for i in range(2)},
+        **(_with_libraries(X, S, names) if heavy else {}),
     }
+
+
+def _with_libraries(X: np.ndarray, S: Any, names: list[str]) -> dict[str, Files]:
+    """Formats whose writers are not installed everywhere."""
+    made: dict[str, Files] = {}
+    if find_spec("anndata") and find_spec("h5py"):
+        made["h5ad"] = {"a.h5ad": _h5ad(X, names)}
+        made["h5ad-sparse"] = {"a.h5ad": _h5ad(sp.csr_matrix(S), names)}
+    if find_spec("openpyxl") and find_spec("fastexcel"):
+        made["xlsx"] = {"a.xlsx": _workbook(X, names)}
+    return made
+
+
+def _zipped(name: str, data: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, data)
+    return file.getvalue()
+
+
+def _envi(X: np.ndarray) -> Files:
+    fields = {"samples": 3, "lines": 4, "bands": 5, "data type": 4, "interleave": "bip", "byte order": 0}
+    header = "ENVI\n" + "".join(f"{name} = {value}\n" for name, value in fields.items())
+    return {"a.hdr": f"{header}wavelength = {{400, 500, 600, 700, 800}}\n".encode(), "a.img": X.tobytes()}
+
+
+def _h5ad(X: Any, names: list[str]) -> bytes:
+    import anndata
+    import pandas as pd
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.h5ad"
+        both = [f"r{i}" for i in range(X.shape[0])], names
+        cells, genes = (pd.DataFrame(index=pd.Index(one, dtype=object)) for one in both)
+        anndata.AnnData(X, cells, genes).write_h5ad(path)
+        return path.read_bytes()
+
+
+def _workbook(X: np.ndarray, names: list[str]) -> bytes:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in [["id", *names], *([f"r{i}", *row] for i, row in enumerate(X.tolist()))]:
+        book.active.append(row)
+    return _written(book.save)
 
 
 def _written(write: Callable[[Any], object]) -> bytes:
@@ -227,7 +285,7 @@ def write_case(kind: str, files: Files, folder: Path) -> Path:
     """Write the files of a case and return what is to be read."""
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    return folder if kind.startswith(("10x", "texts", "images", "parts")) else folder / next(iter(files))
+    return folder if kind.startswith(("10x", "texts", "images", "parts", "tables")) else folder / next(iter(files))
 
 
 def read_case(kind: str, path: Path, number: int = 0) -> str:
@@ -236,6 +294,7 @@ def read_case(kind: str, path: Path, number: int = 0) -> str:
     from partwise.exceptions import ReaderError
     from partwise.io import numbers
     from partwise.runs import read_state
+    from partwise.sources import blocks
 
     # every other one by the parser for long texts
     numbers.LONG_TEXT = (1 << 16) * (number % 2)
@@ -249,7 +308,9 @@ def read_case(kind: str, path: Path, number: int = 0) -> str:
             table = pw.read(path, in_memory=0 if number % 3 == 0 else 1 << 28)
             if min(table.X.shape):
                 pw.io.summarize(table)
-            if kind.startswith(("np", "parts-np")) and not _as_written(path, table.source()):
+            rows = table.source()
+            found = blocks.to_dense(rows.take(range(rows.shape[0])))
+            if not fuzz_references.as_written(kind, path, found):
                 return "other numbers than were written"
     except ReaderError as error:
         return "refused" if not isinstance(error.__cause__, MemoryError) else "MemoryError"
@@ -258,37 +319,41 @@ def read_case(kind: str, path: Path, number: int = 0) -> str:
     return "read"
 
 
-def _as_written(path: Path, source: Any) -> bool:
-    """Whether NumPy and SciPy read the same numbers from the same bytes; what they refuse is not compared."""
-    from partwise.sources import blocks
+def _forked_convert(path: Path, folder: Path, layer: str | None) -> None:
+    """As `partwise.io.h5ad` does it in a new process, which takes a second to start."""
+    from partwise.door.guard import fail
+    from partwise.io import h5ad
 
-    found = blocks.to_dense(source.take(range(source.shape[0])))
-    parts = []
-    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+    child = os.fork()
+    if child == 0:
         try:
-            there = np.load(file, allow_pickle=False)
-            if not isinstance(there, np.ndarray):
-                with there:
-                    names = [name for name in there.files if there[name].ndim in (2, 3)]
-                    if "format" not in there.files and len(names) != 1:
-                        return True  # one of several, by its size
-                    there = sp.load_npz(file).toarray() if "format" in there.files else there[names[0]]
-        except Exception:
-            return True
-        parts.append(there.reshape(len(there), int(np.prod(there.shape[1:]))))
-    wanted = np.concatenate(parts).astype(found.dtype)
-    return np.array_equal(found, wanted, equal_nan=True)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(int(h5ad.LEAST_SECONDS))
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(quiet, 1)
+            os.dup2(quiet, 2)
+            h5ad.main(str(path), str(folder), layer or "")
+            os._exit(0)
+        finally:
+            os._exit(1)
+    ended = os.waitpid(child, 0)[1]
+    if ended:
+        raise fail(path, "not a readable .h5ad file")
 
 
-def work(first: int, last: int) -> None:
+def work(first: int, last: int, kinds: list[str]) -> None:
     """Read cases in this process, a line of JSON for each, before and after."""
     import resource
+
+    from partwise.io import h5ad
 
     def stop(*_: object) -> None:
         raise TimeoutError(f"more than {SECONDS:g} s")
 
     signal.signal(signal.SIGALRM, stop)
-    good = good_files()
+    h5ad._convert = _forked_convert
+    heavy = not kinds or any(kind.startswith(("h5ad", "xlsx")) for kind in kinds)
+    good = {kind: files for kind, files in good_files(heavy=heavy).items() if not kinds or kind in kinds}
     for kind in good:  # what is compiled or imported at first use is not a case
         with tempfile.TemporaryDirectory() as folder:
             assert read_case(kind, write_case(kind, good[kind], Path(folder))) == "read", kind
@@ -314,7 +379,7 @@ def work(first: int, last: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run(first: int, count: int) -> dict[str, Any]:
+def run(first: int, count: int, kinds: list[str] | None = None) -> dict[str, Any]:
     """All cases, with a new process after every crash."""
     counts: dict[str, dict[str, int]] = {}
     failures: list[dict[str, Any]] = []
@@ -322,6 +387,7 @@ def run(first: int, count: int) -> dict[str, Any]:
     position, last = first, first + count
     while position < last:
         command = [sys.executable, "-m", "benchmarks.fuzz_readers", "--work", str(position), str(last)]
+        command += ["--kinds", ",".join(kinds or [])]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as worker:
             assert worker.stdout is not None
             begun = None
@@ -338,6 +404,8 @@ def run(first: int, count: int) -> dict[str, Any]:
                 if known == "failed":
                     failures.append(got)
                     print(got, flush=True)
+                if position % PROGRESS == 0:
+                    print(f"{position - first} cases, {len(failures)} failures", flush=True)
         if position < last:
             if begun is None:
                 raise RuntimeError(f"the worker ended with {worker.returncode} outside a case")
@@ -353,12 +421,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--work", type=int, nargs=2, metavar=("FIRST", "LAST"), help=argparse.SUPPRESS)
+    parser.add_argument("--kinds", default="", help="only these, with commas")
     chosen = parser.parse_args()
+    kinds = [kind for kind in chosen.kinds.split(",") if kind]
     if chosen.work:
-        work(*chosen.work)
+        work(*chosen.work, kinds)
         return
     start = time.perf_counter()
-    result = run(chosen.first, chosen.count)
+    result = run(chosen.first, chosen.count, kinds)
     for kind, found in sorted(result["counts"].items()):
         print(f"{kind:<12}" + "  ".join(f"{name} {number}" for name, number in sorted(found.items())))
     print(

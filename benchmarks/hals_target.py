@@ -1,4 +1,4 @@
-"""Processor time to scikit-learn's final objective, from its own start (default `NMF(k)`), four data sets."""
+"""Processor time to scikit-learn's final objective, from its own start (default `NMF(k)`), five data sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from .hals_default import compare, judge, load, sklearn, timed
 from .harness import Arrays, Contender, Outcome
 from .report import finish
 
-TARGET = {"mnist": 25.0, "tdt2": 15.0, "pbmc3k": 6.0, "jasper": 1 / 1.5}  # times faster than scikit-learn
+TARGET = {
+    "mnist": 25.0,
+    "tdt2": 15.0,
+    "newsgroups": 30.0,
+    "pbmc3k": 6.0,
+    "jasper": 1 / 1.5,
+}  # times faster than scikit-learn
 
 
 def ours(data: Arrays, params: dict[str, Any]) -> Outcome:
@@ -16,7 +22,7 @@ def ours(data: Arrays, params: dict[str, Any]) -> Outcome:
     import partwise as pw
 
     H0, goal = data["H0"], float(data["goal"])
-    pw.HALS(params["k"], init=H0, max_iter=2, tol=0.0).fit(data["X"][:300])
+    pw.HALS(params["k"], init=H0, max_iter=2, tol=0.0).fit(data["X"][:3000])
     return timed(lambda: pw.HALS(params["k"], init=H0, callbacks=[lambda now: now.objective <= goal]), data["X"])
 
 

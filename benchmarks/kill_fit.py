@@ -82,7 +82,7 @@ def check(path: Path) -> None:
     if path.name.startswith("."):  # what a killed write leaves has no final name
         return
     if path.suffix == ".json":
-        assert json.loads(path.read_text())["status"] in ("running", "complete")
+        assert json.loads(path.read_text())["status"] in ("running", "complete", "interrupted")
     elif path.name == CHECKPOINT:
         assert np.isfinite(read_state(path)[0]["components"]).all()
     elif path.suffix == ".safetensors":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import struct
 import zipfile
 from typing import Any
@@ -59,6 +60,8 @@ def _npz(data: bytes, rng: np.random.Generator) -> bytes:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     name = _pick(rng, sorted(members))
+    if not name.endswith(".npy"):
+        return _text_member(members, name, rng)
     what = int(rng.integers(4))
     if what == 0:
         members.pop(name)
@@ -77,11 +80,29 @@ def _npz(data: bytes, rng: np.random.Generator) -> bytes:
         file = io.BytesIO()
         np.lib.format.write_array(file, array, allow_pickle=False)
         members[name] = file.getvalue()
+    return _packed(members, rng)
+
+
+def _packed(members: dict[str, bytes], rng: np.random.Generator) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", _pick(rng, [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])) as archive:
         for key, content in members.items():
             archive.writestr(key, content)
     return file.getvalue()
+
+
+def _text_member(members: dict[str, bytes], name: str, rng: np.random.Generator) -> bytes:
+    """A member left out, cut, or with another word in the place of one of its words."""
+    what, data = int(rng.integers(4)), members[name]
+    if what == 0:
+        members.pop(name)
+    elif what == 1:
+        members[name] = data[: int(rng.integers(len(data) + 1))]
+    else:
+        words = re.findall(rb"[\w.]+", data) or [b""]
+        old, new = _pick(rng, words), _pick(rng, [*words, *(str(size).encode() for size in SIZES), b"", b"1e400"])
+        members[name] = data.replace(old, new, int(rng.integers(1, 3))) if old else data
+    return _packed(members, rng)
 
 
 def _safetensors(data: bytes, rng: np.random.Generator) -> bytes:

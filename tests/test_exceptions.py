@@ -132,7 +132,7 @@ def with_entry(value: float) -> np.ndarray:
         (lambda: pw.HALS(2).fit(with_entry(-1.0)), ("X", "negative", Place(3, 5))),
         (lambda: pw.HALS(2).fit(sp.csr_array(with_entry(np.nan))), ("X", "not-finite", Place(3, 5))),
         (lambda: pw.HALS(2).fit(pw.open_source(1e300 * X)), ("X", "out-of-range", Place())),
-        (lambda: pw.HALS(9).fit(X), ("n_components", "too-many-components", Place())),
+        (lambda: pw.SPA(9).fit(X), ("n_components", "too-many-components", Place())),
         (lambda: pw.HALS(2, init=-X[:2]).fit(X), ("init", "negative", Place(0, 0))),
         (lambda: pw.HALS(2, init=X[:3]).fit(X), ("init", "shape", Place())),
         (lambda: pw.SPA(2).fit(X).transform(pw.open_source(X[:, :4])), ("X", "features", Place())),

@@ -15,6 +15,7 @@ _HOME = {
     "ANLS": "partwise.estimators",
     "AnchorTopics": "partwise.estimators",
     "Archetypes": "partwise.estimators",
+    "Bayes": "partwise.estimators",
     "ConservativeNMF": "partwise.estimators",
     "ConvexHull": "partwise.estimators",
     "Cooccurrence": "partwise.algorithms.cooccurrence",
@@ -27,14 +28,19 @@ _HOME = {
     "MinVol": "partwise.estimators",
     "MU": "partwise.estimators",
     "Noise": "partwise.noise",
+    "Parts": "partwise.parts",
     "PreconditionedSPA": "partwise.estimators",
     "Purification": "partwise.estimators",
+    "RankChoice": "partwise.belief",
     "SPA": "partwise.estimators",
     "SeparableLP": "partwise.estimators",
     "TSVD": "partwise.estimators",
     "TSVDNMF": "partwise.estimators",
     "XRAY": "partwise.estimators",
+    "annotate": "partwise.profiles.scverse",
+    "choose_k": "partwise.belief",
     "count_parts": "partwise.estimators.count_parts",
+    "factorize": "partwise.estimators.functional",
     "feasible_bands": "partwise.belief",
     "judge": "partwise.belief",
     "left_inverse": "partwise.linalg.inverse",
@@ -56,7 +62,9 @@ _MODULES = (
     "linalg",
     "metrics",
     "noise",
+    "parts",
     "plots",
+    "profiles",
     "report",
     "sources",
     "starts",
@@ -67,6 +75,7 @@ __all__ = [
     "ANLS",
     "AnchorTopics",
     "Archetypes",
+    "Bayes",
     "ConservativeNMF",
     "ConvexHull",
     "Cooccurrence",
@@ -79,15 +88,20 @@ __all__ = [
     "MinVol",
     "MU",
     "Noise",
+    "Parts",
     "PreconditionedSPA",
     "Purification",
+    "RankChoice",
     "SPA",
     "SeparableLP",
     "TSVD",
     "TSVDNMF",
     "XRAY",
     "__version__",
+    "annotate",
+    "choose_k",
     "count_parts",
+    "factorize",
     "feasible_bands",
     "judge",
     "left_inverse",
@@ -103,7 +117,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from partwise.algorithms.cooccurrence import Cooccurrence
-    from partwise.belief import feasible_bands, judge
+    from partwise.belief import RankChoice, choose_k, feasible_bands, judge
     from partwise.estimators import (
         AND,
         ANLS,
@@ -115,6 +129,7 @@ if TYPE_CHECKING:
         XRAY,
         AnchorTopics,
         Archetypes,
+        Bayes,
         ConservativeNMF,
         ConvexHull,
         EllipsoidalSPA,
@@ -127,10 +142,13 @@ if TYPE_CHECKING:
         SeparableLP,
     )
     from partwise.estimators.count_parts import CountParts, count_parts
+    from partwise.estimators.functional import factorize
     from partwise.estimators.saving import load, save
     from partwise.io import open_source, read
     from partwise.linalg import left_inverse, nnls
     from partwise.noise import Noise, measure_noise
+    from partwise.parts import Parts
+    from partwise.profiles.scverse import annotate
     from partwise.report import write_report
 
 

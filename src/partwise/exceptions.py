@@ -24,12 +24,14 @@ KINDS = {
     "negative-part": "a part below zero, of data that is not",
     "coloured": "noise that has directions of its own",
     "odd": "samples that are unlike all others",
+    "not-determined": "parts that are not to be believed",
+    "not-judged": "parts of which nothing could be said",
     "off-path": "a method that had to do something else than its paper says",
     "missing-file": "no such file or folder",
     "damaged": "a file that is not what it begins as",
     "format": "a file of a kind that is not read, or not like that",
     "duplicate": "a name that occurs twice",
-    "changed": "a file that is not what it was when it was opened",
+    "changed": "a file or rows that are not what they were when they were first looked at",
     "memory": "more than the machine can hold",
 }
 

@@ -11,7 +11,7 @@ import pytest
 import partwise as pw
 from partwise.algorithms import archetypes as module
 from partwise.algorithms import directions as looking
-from partwise.algorithms.archetypes import Minimum, Point, _order, extreme, narrows, nearest, search, shares
+from partwise.algorithms.archetypes import Minimum, Point, extreme, narrows, nearest, ordering, search, shares
 from partwise.algorithms.directions import Directions, find_directions
 from partwise.exceptions import DataNotFoundError
 from partwise.sources import source_of
@@ -211,10 +211,10 @@ def test_of_minima_that_are_as_good_the_purest_is_taken():
         return Minimum(np.eye(2), weights, objective)
 
     near, far = 1.0 + 0.9 * module.TOSS, 1.0 + 1.6 * module.TOSS  # objectives are rounded to four digits
-    assert _order([of(1.0, MIXED), of(near, PURE)]) == [1, 0]
-    assert _order([of(1.0, MIXED), of(far, PURE)]) == [0, 1]
-    assert _order([of(far, PURE), of(near, MIXED), of(1.0, PURE)]) == [2, 1, 0]
-    assert _order([of(1.0 + 1e-9 * i, PURE) for i in (2, 0, 1)]) == [0, 1, 2], "rounding does not choose"
+    assert ordering([of(1.0, MIXED), of(near, PURE)]) == [1, 0]
+    assert ordering([of(1.0, MIXED), of(far, PURE)]) == [0, 1]
+    assert ordering([of(far, PURE), of(near, MIXED), of(1.0, PURE)]) == [2, 1, 0]
+    assert ordering([of(1.0 + 1e-9 * i, PURE) for i in (2, 0, 1)]) == [0, 1, 2], "rounding does not choose"
 
 
 def test_purity_counts_lengths():

@@ -85,7 +85,7 @@ def test_estimators_tell(make: Any, tmp_path: Path) -> None:
     assert 0.0 < model.constrained_cost_ < 0.1
     pw.save(model, tmp_path / "model")
     facts = gather(pw.load(tmp_path / "model"), pw.open_source(Y))
-    found = dict(findings(facts, Names(None, None), [str(one.message) for one in told]))
+    found = dict(findings(facts, Names(None, None), [one.message for one in told]))
     assert set(found) == {"Parts were negative", "Noise is not white"}
     assert found["Parts were negative"].startswith("Part ")
 

@@ -52,10 +52,7 @@ def test_three_parts_as_borgens_construction_says(seed: int):
     height = np.maximum(H.max(axis=0), 1e-3)
     assert bands.done == 1.0
     short = np.concatenate([(bands.lower - lower) / height, (upper - bands.upper) / height])
-    # a search by linear programs can end in a corner, in which one depends on the solver's version: not every end is
-    # reached, which the page says
-    assert np.mean(short < 1e-3) > 0.9
-    assert short.max() < 0.02
+    assert short.max() < 1e-3
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.3, 0.45])
@@ -189,15 +186,13 @@ def test_out_of_time():
     assert bands.done < 0.1
 
 
-@pytest.mark.parametrize("kind", ["sparse", "blocks"])
-def test_any_source(kind: str):
+def test_any_source():
     X, _, H = mixture(2, 3, 90, 8, 1.5)
     X = np.where(X < 1e-12, 0.0, X)
-    given = sp.csr_array(X) if kind == "sparse" else source_of(X, block_rows=17)
     scales = SimpleNamespace(row_scale=np.linspace(1.0, 2.0, 90), column_scale=np.linspace(1.0, 3.0, 8))
-    dense, other = (pw.feasible_bands(x, H, starts=0) for x in (X, given))
+    dense, other = (pw.feasible_bands(x, H, starts=0) for x in (X, sp.csr_array(X)))
     np.testing.assert_allclose(other.upper, dense.upper, atol=1e-7)
-    scaled = pw.feasible_bands(given, H, noise=scales, starts=0)
+    scaled = pw.feasible_bands(source_of(X, block_rows=17), H, noise=scales, starts=0)
     np.testing.assert_allclose(scaled.upper, dense.upper, atol=1e-6)  # without noise scales change nothing
 
 
@@ -227,3 +222,12 @@ def test_level_is_a_chance():
     X, _, H = mixture(0, 2, 60, 12, 1.5)
     with pytest.raises(InputError, match="level must lie between 0 and 1"):
         pw.feasible_bands(X, H, starts=0, seconds=0).interval(95)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_starts_outside_the_span_of_the_parts_are_left_out():
+    """Fits of other samples may find parts that have nothing in common with those of the model."""
+    X = np.eye(30, 6)
+    found = pw.feasible_bands(X, pw.HALS(2, max_iter=20, random_state=0).fit(X))
+    assert np.isfinite(found.lower).all()
+    assert np.isfinite(found.upper).all()

@@ -16,17 +16,17 @@ Program = Callable[..., tuple[str, str]]
 
 
 def test_a_model_of_the_program(program: Program) -> None:
-    program("fit", "data.csv", "-k", 3, "--preprocess", "unit", "-o", "out", "-q")
+    program("fit", "data.csv", "-k", 3, "-m", "hals", "--preprocess", "unit", "-o", "out", "-q")
     out, _ = program("inspect", "out")
     assert out.startswith("HALS: 3 parts of 12 features, prepared by unit\n")
-    for word in ("reconstruction_error", "stop_reason", "KKT residual", "sha256", "max_iter", "component_0"):
+    for word in ("reconstruction_error", "stop_reason", "KKT residual", "sha256", "max_iter", "Part 1"):
         assert word in out
     told = json.loads(program("inspect", "out/model.safetensors", "--json", "--top", 4)[0])
     model, weights = pw.load("out/model.safetensors"), pw.read("out/weights.csv").X
     sizes = weights.sum(axis=0) * model.components_.sum(axis=1)
-    assert [part["share"] for part in told["parts"]] == pytest.approx(sorted(sizes / sizes.sum(), reverse=True))
+    assert [part["share"] for part in told["parts"]] == pytest.approx((sizes / sizes.sum()).tolist())
     for part in told["parts"]:
-        row = model.components_[int(part["name"].removeprefix("component_"))]
+        row = model.components_[int(part["name"].removeprefix("Part ")) - 1]
         assert [one["name"] for one in part["features"]] == [FEATURES[j] for j in np.argsort(-row)[:4]]
     assert told["fit"]["n_iter"] == model.n_iter_
     assert told["provenance"]["seed"] == 0

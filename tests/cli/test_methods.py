@@ -90,7 +90,11 @@ def test_values(text: str, value: object) -> None:
     ("method", "given", "message"),
     [
         ("hals", {"tol": -1}, r"option tol of hals must be a float in the range \[0.0, inf\). It is -1."),
-        ("hals", {"init": "pur"}, "must be one of 'nndsvd', 'nndsvda', 'pure', 'random', a list .* or a fitted"),
+        (
+            "hals",
+            {"init": "pur"},
+            "must be one of 'nndsvd', 'nndsvda', 'nndsvdar', 'pure', 'random', a list .* or a fitted",
+        ),
         ("facets", {"nonnegative": 3}, "option nonnegative of facets must be .* It is 3."),
         ("spa", {"max_iter": 3}, "spa has no option 'max_iter'; its options are axis, normalize, tol"),
         ("topics", {"feature_names": []}, "feature_names is not given as an option"),

@@ -19,7 +19,7 @@ ORDER = np.random.default_rng(0).permutation(X.shape[1])
 
 @pytest.fixture
 def fitted(program: Program) -> Program:
-    program("fit", "data.csv", "-k", 3, "-o", "out", "-q")
+    program("fit", "data.csv", "-k", 3, "--method", "hals", "--no-judge", "-o", "out", "-q")
     return program
 
 

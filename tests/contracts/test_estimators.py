@@ -26,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import partwise as pw
+from partwise.estimators.penalised import Penalised
 from partwise.exceptions import DegenerateDataWarning, InputError
 
 INITS = ("pure", "nndsvd", "nndsvda", "random")
@@ -68,7 +69,7 @@ def at_once(name: str, make: Callable[..., Any], *, signed: bool = False, **more
 
 
 # data that is no mixture at all: what comes out negative is told, and that is tested elsewhere (test_signs.py)
-pytestmark = pytest.mark.filterwarnings("ignore:(Facets|AND).*came out negative")
+pytestmark = pytest.mark.filterwarnings("ignore:(Facets|AND|MinVol).*came out negative")
 
 METHODS = [
     Method(
@@ -115,6 +116,16 @@ METHODS = [
         reason="",
         settles=np.inf,
     ),
+    Method(
+        "bayes",
+        pw.Bayes,
+        recovery_error=np.inf,  # there is no noise to average over
+        residual="change of the components",
+        reason="components changed by",
+        settles=np.inf,
+        signed=True,
+        ends=True,
+    ),
     Method("hals", pw.HALS, {"tol": 1e-11, "max_iter": 2000}),
     Method("hals-plain", lambda **p: pw.HALS(**{"extrapolate": False, **p}), {"tol": 1e-11, "max_iter": 2000}),
     Method("anls", pw.ANLS, {"tol": 1e-11, "max_iter": 2000}),
@@ -133,6 +144,7 @@ METHODS = [
     at_once("tsvd", pw.TSVD, signed=True, clusters=True),
     at_once("kmeans", pw.KMeans, signed=True, clusters=True),
     at_once("archetypes", lambda **p: pw.Archetypes(**{"starts": 4, **p}), signed=True, clusters=True),
+    at_once("parts", lambda **p: pw.Parts(**{"judge": False, **p}), signed=True, clusters=True),
     at_once("spa", pw.SPA, signed=True),
     at_once("pw-spa", pw.PreconditionedSPA, signed=True),
     at_once("er-spa", lambda **p: pw.EllipsoidalSPA(**{"axis": "features", **p}), signed=True),
@@ -188,8 +200,9 @@ SKLEARN = [
     pw.Facets(max_iter=30, tol=1e-3),
     pw.AND(max_iter=30, tol=1e-3),
     pw.MinVol(max_iter=30),
-    pw.HALS(max_iter=30, tol=1e-3),
-    pw.ANLS(max_iter=20, tol=1e-3),
+    # with more parts than the data has dimensions, as by default in some checks, rounding decides among many optima
+    pw.HALS(2, max_iter=30, tol=1e-3),
+    pw.ANLS(2, max_iter=20, tol=1e-3),
     pw.MU(max_iter=20, tol=1e-2),
     pw.MU(beta_loss="kullback-leibler", max_iter=20, tol=1e-2),
     pw.Likelihood(max_iter=40, tol=1e-3),
@@ -198,6 +211,8 @@ SKLEARN = [
     pw.TSVD(),
     pw.KMeans(),
     pw.Archetypes(starts=2, max_iter=20, tol=1e-2),
+    pw.Bayes(max_iter=30, tol=1e-2),
+    pw.Parts(judge=False),
     pw.SPA(),
     pw.SPA(axis="features", normalize=True),
     pw.PreconditionedSPA(),
@@ -210,10 +225,19 @@ SKLEARN = [
 ]
 
 
+ALIGNED = {"check_dataframe_column_names_consistency": "columns in another order are put right by name, not refused"}
+
+
+def other_rounds(estimator: Any) -> dict[str, str]:
+    """Likelihood has multiplicative rounds for data with weights, and ends elsewhere when they are few."""
+    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    return ALIGNED | (dict.fromkeys(names, "other rounds") if isinstance(estimator, pw.Likelihood) else {})
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::partwise.exceptions.DegenerateDataWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(SKLEARN)
+@parametrize_with_checks(SKLEARN, expected_failed_checks=other_rounds)
 def test_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 
@@ -253,7 +277,9 @@ def test_non_negative_and_of_the_right_shape(method: Method) -> None:
     assert W.shape == (ROWS, 3)
     assert model.components_.shape == (3, FEATURES)
     assert (W >= 0).all()
-    assert method.signed or (model.components_ >= 0).all()
+    # MinVol leaves signs free within the noise
+    least = -model.noise_ if method.name == "minvol" else 0.0
+    assert method.signed or (model.components_ >= least).all()
     assert (model.n_components_, model.n_features_in_) == (3, FEATURES)
     assert not method.iterates or model.n_iter_ == 6
     assert model.reconstruction_error_ == pytest.approx(np.linalg.norm(X - W @ model.components_) / np.linalg.norm(X))
@@ -261,6 +287,8 @@ def test_non_negative_and_of_the_right_shape(method: Method) -> None:
 
 @every_method
 def test_n_components_is_by_default_as_many_as_can_be(method: Method) -> None:
+    if method.name == "parts":
+        pytest.skip("it chooses the number")
     assert method.few(1, n_components=None).fit(X[:5]).n_components_ == 5
     assert method.few(1, n_components=None).fit(X).n_components_ == FEATURES
 
@@ -631,8 +659,8 @@ def test_names_of_features_in_and_out(method: Method) -> None:
     frame = as_polars(X, Path())
     model = method.few().fit(frame)
     assert model.feature_names_in_.tolist() == frame.columns
-    name = type(model).__name__.lower()
-    assert model.get_feature_names_out().tolist() == [f"{name}0", f"{name}1", f"{name}2"]
+    assert model.get_feature_names_out().tolist() == ["Part 1", "Part 2", "Part 3"]
+    np.testing.assert_array_equal(model.transform(frame[:, ::-1]), model.transform(frame))  # by name
     with pytest.raises(ValueError, match="feature names"):
         model.transform(frame.rename({"f0": "other"}))
     model.fit(X)
@@ -744,6 +772,8 @@ def test_bad_parameters(method: Method, name: str, value: Any) -> None:
     if name not in method.few().get_params():
         pytest.skip("not a parameter of it")
     model = method.few(**{name: value})
+    if value == 10 and isinstance(model, Penalised):
+        pytest.skip("as many as it likes")
     with pytest.raises(ValueError, match=name):
         model.fit(X)
     assert not hasattr(model, "components_")
@@ -751,8 +781,11 @@ def test_bad_parameters(method: Method, name: str, value: Any) -> None:
 
 @every_method
 def test_more_components_than_samples(method: Method) -> None:
+    model = method.few()
+    if isinstance(model, Penalised):
+        pytest.skip("as many as it likes")
     with pytest.raises(InputError, match=r"n_components=3 must lie in 1\.\.2, the smaller of n_samples=2"):
-        method.few().fit(X[:2])
+        model.fit(X[:2])
 
 
 # --- bad data -----------------------------------------------------------------------------------------------

@@ -76,6 +76,7 @@ METHODS: dict[str, Setting] = {
     ),
     "minvol": (pw.MinVol, {"max_iter": 14, "weight": 1e-4}, np.abs(NOISY)),
     "archetypes": (pw.Archetypes, {"starts": 1, "max_iter": 12, "tol": 0.0, "trim": 0.2}, X),
+    "bayes": (pw.Bayes, {"max_iter": 9, "tol": 1e-6}, np.abs(NOISY)),
     "tsvdnmf": (pw.TSVDNMF, {"refine": True, "max_iter": 9, "tol": 1e-4}, np.abs(NOISY)),
     "conservative": (pw.ConservativeNMF, {"batch_size": 50, "max_passes": 3}, np.abs(NOISY)),
     "conservative-shuffled": (pw.ConservativeNMF, {"batch_size": 50, "max_passes": 3, "shuffle": True}, np.abs(NOISY)),

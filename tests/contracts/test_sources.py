@@ -826,7 +826,7 @@ def test_inspect_finds_flaws_and_their_first_place(case: Case, flawed: np.ndarra
     assert (found.n_bad, found.first_bad) == (3, (7, 2))
     assert (found.n_negative, found.first_negative) == (3, (4, 6))
     assert (found.zero_rows, found.first_zero_rows) == (4, (0, 12, 13, 55))
-    assert found.zero_columns == (4,)
+    assert found.first_zero_columns == (4,)
     assert found.stored == (np.count_nonzero(flawed) if case.sparse else flawed.size)
     assert found.largest == np.abs(finite).max()
     assert found.total == pytest.approx(finite.sum(), rel=1e-12)

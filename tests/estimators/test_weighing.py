@@ -31,7 +31,7 @@ NOT_WEIGHED = ("AnchorTopics", "ConservativeNMF")
 
 def make(name: str = "HALS") -> Any:
     kind = getattr(estimators, name)
-    wanted = {"n_components": 3, "random_state": 0, "max_iter": 5}
+    wanted = {"n_components": 3, "random_state": 0, "max_iter": 5, "method": "facets"}
     return kind(**{key: value for key, value in wanted.items() if key in kind().get_params()})
 
 
@@ -165,7 +165,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(InputError, match="noise of a stream is not known"):
         pw.AND(2).set_weighing("auto").partial_fit(COUNTS)
     start = {"init": np.ones((2, 30)), "init_weights": np.ones((120, 2))}
-    with pytest.raises(InputError, match="init_weights is for data that is not weighed"):
+    with pytest.raises(InputError, match="init_weights: weights are for data that is not weighed"):
         pw.MU(2, beta_loss=1.0, **start).set_weighing(NOISE).fit(COUNTS)
     with pytest.raises(InputError, match="must be positive numbers"):
         Weighing("rows", np.zeros(3))

@@ -39,6 +39,8 @@ def bad_sparse(path: Path, kind: str) -> None:
             parts["indptr"][4] = 0
         case "shape":
             parts["shape"] = np.array([10**10, 10**10])
+        case "halves":
+            parts["shape"] = np.array([10.5, 6.0])
     np.savez(path, **parts)
 
 
@@ -49,7 +51,7 @@ def huge_npy(path: Path) -> None:
         file.write(bytes(64))
 
 
-@pytest.mark.parametrize("kind", ["negative", "beyond", "far", "pointers", "order", "shape"])
+@pytest.mark.parametrize("kind", ["negative", "beyond", "far", "pointers", "order", "shape", "halves"])
 @pytest.mark.parametrize("folder", [False, True], ids=["file", "part"])
 def test_indices_outside_a_sparse_file_are_refused(tmp_path: Path, kind: str, folder: bool):
     bad_sparse(tmp_path / "a.npz", kind)
@@ -81,6 +83,27 @@ def test_a_shape_that_a_file_cannot_hold_is_refused(tmp_path: Path, folder: bool
         pw.HALS(2).fit(pw.open_source(tmp_path if folder else tmp_path / "b.npz"))
 
 
+def headed(header: str, version: bytes = b"\x01\x00", length: bytes | None = None) -> bytes:
+    """The bytes of a ``.npy`` file with this header, and 64 bytes of numbers."""
+    text = header.encode().ljust(118) + b"\n"
+    return b"\x93NUMPY" + version + (length or len(text).to_bytes(2, "little")) + text + bytes(64)
+
+
+@pytest.mark.parametrize("folder", [False, True], ids=["file", "part"])
+@pytest.mark.parametrize("shape", ["(2147483647, 0)", "(0, 9223372036854775807)", "(2147483647, 32768, 0)"])
+def test_an_array_of_nothing_declares_no_rows_without_end(tmp_path: Path, shape: str, folder: bool):
+    (tmp_path / "a.npy").write_bytes(headed(f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"))
+    with pytest.raises(ReaderError, match=r"a\.npy: declares"):
+        pw.open_source(tmp_path if folder else tmp_path / "a.npy")
+
+
+def test_a_header_that_a_file_cannot_hold_is_refused(tmp_path: Path):
+    """Python takes the memory for as many bytes as are asked for before it reads one."""
+    (tmp_path / "a.npy").write_bytes(headed("{}", b"\x02\x00", (2**31).to_bytes(4, "little")))
+    with pytest.raises(ReaderError, match=r"a\.npy: declares a header of 2147483648 bytes"):
+        pw.read(tmp_path / "a.npy")
+
+
 @pytest.mark.parametrize("folder", [False, True], ids=["file", "part"])
 def test_damaged_parquet_is_refused(tmp_path: Path, folder: bool):
     polars = pytest.importorskip("polars")
@@ -93,6 +116,38 @@ def test_damaged_parquet_is_refused(tmp_path: Path, folder: bool):
             assert source.take(range(source.shape[0])).shape == source.shape
         except ReaderError as error:
             assert "a.parquet" in str(error)  # noqa: PT017 - some damage is in bytes that nobody reads
+
+
+def thrift(number: int) -> bytes:
+    """A number as a Parquet file has it: its sign last, seven bits a byte."""
+    value, out = (number << 1) ^ (number >> 63), bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+@pytest.mark.parametrize("count", [-1, -1000, 2**30], ids=["minus-one", "below", "beyond"])
+def test_counts_of_parquet_are_checked_before_memory_is_taken(tmp_path: Path, count: int):
+    """Of a count below zero polars takes 2^61 bytes, and that ends the process: no exception."""
+    polars = pytest.importorskip("polars")
+    polars.DataFrame({"a": np.arange(1000.0)}).write_parquet(tmp_path / "a.parquet", compression="uncompressed")
+    good = (tmp_path / "a.parquet").read_bytes()
+    assert pw.read(tmp_path / "a.parquet").X.shape == (1000, 1)
+    old, new = thrift(1000), thrift(count)
+    places = [i for i in range(4, len(good) - 8) if good.startswith(old, i)]
+    refused = 0
+    for place in places:
+        bad = good[:place] + new + good[place + len(old) :]
+        if place > len(good) // 2:  # in the description at the end, whose length is behind it
+            length = int.from_bytes(good[-8:-4], "little") + len(new) - len(old)
+            bad = bad[:-8] + length.to_bytes(4, "little") + bad[-4:]
+        (tmp_path / "a.parquet").write_bytes(bad)
+        try:
+            pw.read(tmp_path / "a.parquet")
+        except ReaderError:
+            refused += 1
+    assert refused
 
 
 def test_a_part_is_known_by_its_suffix_in_any_case(tmp_path: Path):
@@ -111,12 +166,25 @@ def below(folder: Path) -> None:
     np.save(folder / "more" / "b.npy", X)
 
 
-@pytest.mark.parametrize("more", [compressed, below], ids=["compressed", "subfolder"])
+def far_below(folder: Path) -> None:
+    (folder / "more" / "still").mkdir(parents=True)
+    np.save(folder / "more" / "still" / "b.npy", X)
+
+
+@pytest.mark.parametrize("more", [compressed, below, far_below], ids=["compressed", "subfolder", "deeper"])
 def test_no_part_is_left_out_in_silence(tmp_path: Path, more: Any):
     np.save(tmp_path / "a.npy", X)
     more(tmp_path)
     with pytest.raises(InputError, match="would be left out"):
         pw.open_source(tmp_path)
+
+
+def test_a_part_that_leads_nowhere_is_refused(tmp_path: Path):
+    np.save(tmp_path / "a.npy", X)
+    (tmp_path / "b.npy").symlink_to(tmp_path / "nothing")
+    with pytest.raises(ReaderError, match=r"b\.npy") as caught:
+        pw.open_source(tmp_path)
+    assert caught.value.kind == "missing-file"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

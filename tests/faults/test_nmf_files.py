@@ -140,3 +140,16 @@ def test_one_program_at_a_time(removed: bool, capsys: pytest.CaptureFixture[str]
     assert first.returncode == 1
     assert "was removed or replaced by another program" in " ".join(said.split())
     assert Path("a.state").read_bytes() == kept
+
+
+def test_a_run_that_failed_before_its_first_checkpoint_is_no_run(monkeypatch: pytest.MonkeyPatch):
+    from partwise.cli import nmf
+
+    def full(self: Any, log_bytes: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(nmf.Run, "_write_state", full)
+        assert run(list(OPTIONS)) == 1
+    assert Path("a.log").read_bytes() == b""
+    assert run([*OPTIONS, "--resume"]) == 0

@@ -63,7 +63,11 @@ def test_names_that_the_terminal_cannot_show(folder: Path):
     shutil.copy("a.csv", "größe.csv")
     env = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG", "PYTHONUTF8"))}
     env |= {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
-    for words in (["fit", "größe.csv", "-k", "2"], ["inspect", "partwise-fit"], ["fit", "a.csv", "-k", "9"]):
+    for words in (
+        ["fit", "größe.csv", "-k", "2", "--no-judge"],
+        ["inspect", "partwise-fit"],
+        ["fit", "a.csv", "-k", "9"],
+    ):
         done = subprocess.run([*PROGRAM, *words], env=env, check=False, capture_output=True)
         assert b"fault of partwise" not in done.stderr + done.stdout, done.stderr
         assert done.returncode == (2 if "9" in words else 0), done.stderr
@@ -84,9 +88,42 @@ def test_a_folder_that_goes_during_a_fit_is_told_at_once(monkeypatch: pytest.Mon
         return before(self, progress)
 
     monkeypatch.setattr(Checkpoints, "__call__", gone)
-    words = ["fit", "a.csv", "-k", "2", "-o", "out", "--tol", "0", "--max-iter", "500", "--checkpoint-every", "0"]
+    words = [
+        "fit",
+        "a.csv",
+        "-k",
+        "2",
+        "-m",
+        "hals",
+        "-o",
+        "out",
+        "--tol",
+        "0",
+        "--max-iter",
+        "500",
+        "--checkpoint-every",
+        "0",
+    ]
     assert run(words) == 1
     said = " ".join(capsys.readouterr().err.split())
     assert "out" in said
     assert "--resume" not in said
     assert called[-1] <= 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders in use cannot be removed")
+@pytest.mark.parametrize("lost", ["standard input", "the folder"])
+def test_what_the_system_takes_away_is_no_fault_of_the_program(
+    folder: Path, lost: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    if lost == "standard input":
+        monkeypatch.setattr(sys, "stdin", None)
+        code = run(["nmf", "-", "-f", "2", "-o", "a"])
+    else:
+        write_data(list("abcd"))
+        (folder / "gone").mkdir()
+        monkeypatch.chdir(folder / "gone")
+        (folder / "gone").rmdir()
+        code = run(["fit", str(folder / "a.csv"), "-k", "2"])
+    assert code == 1
+    assert "fault of partwise" not in " ".join(capsys.readouterr().err.split())

@@ -34,10 +34,30 @@ class Failing(MemorySource):
         return super().block(i)
 
 
+class Lying(Failing):
+    """Rows that are others from the n-th block on."""
+
+    def __init__(self, rows: np.ndarray, lie: Any, at: float = np.inf) -> None:
+        super().__init__(rows, OSError)
+        self.lie, self.from_ = lie, at
+
+    def block(self, i: int) -> Any:
+        rows = super().block(i)
+        return self.lie(rows) if self.calls >= self.from_ else rows
+
+
+LIES = {
+    "nan": lambda rows: rows * np.where(np.arange(rows.shape[1]) == 5, np.nan, 1.0),
+    "zero": lambda rows: rows * 0.0,
+    "short": lambda rows: rows[:-1],
+}
+
+
 def limited(name: str) -> Any:
-    """A model that is soon done."""
+    """A model that is soon done, by the same passes each time."""
     model = getattr(pw, name)(3)
-    return model.set_params(max_iter=3) if "max_iter" in model.get_params() else model
+    wanted = {"max_iter": 3, "random_state": 0}
+    return model.set_params(**{key: value for key, value in wanted.items() if key in model.get_params()})
 
 
 @pytest.mark.parametrize("error", [OSError, MemoryError])
@@ -60,6 +80,34 @@ def test_a_fit_that_fails_in_any_pass_changes_nothing(name: str, error: type[Exc
                 assert set(vars(model)) == set(known)
     for key, value in before.items():
         np.testing.assert_array_equal(vars(fitted)[key], value)
+
+
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("name", METHODS)
+def test_rows_that_change_between_passes_are_refused(name: str, lie: str):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = Failing(X, OSError)
+        limited(name).fit(whole)
+        for at in {2, whole.calls}:
+            model = limited(name)
+            with np.errstate(all="ignore"), pytest.raises(InputError, match="is not what it was") as caught:
+                model.fit(Lying(X, LIES[lie], at))
+            assert caught.value.kind == "changed"
+            assert not hasattr(model, "components_")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_matrix_that_was_changed_is_looked_at_again():
+    """A source remembers what was seen of it; what the caller writes into its array since is no part of that."""
+    rows = X.copy()
+    source = pw.open_source(rows)
+    pw.HALS(3, max_iter=3).fit(source)
+    rows[3, 4] = np.nan
+    with pytest.raises(InputError, match="is not what it was"):
+        pw.HALS(3, max_iter=3).fit(source)
+    with pytest.raises(InputError, match="row 3, column 4"):
+        pw.HALS(3, max_iter=3).fit(source)
 
 
 def test_a_callback_cannot_change_the_fit():

@@ -39,6 +39,27 @@ def test_points_among_decimal_commas_are_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    "cells", [["5%", "3%"], ["1 234", "2 500"], ["True", "False"], ["1.5D+03", "2"], ["\u22121", "3"]]
+)
+def test_numbers_that_are_written_otherwise_are_not_taken_for_names(tmp_path: Path, cells: list[str]):
+    (tmp_path / "a.csv").write_text(f"a,b\n{cells[0]},2\n{cells[1]},4\n", encoding="utf-8")
+    with pytest.raises(ReaderError, match=r"line 2: .* may be a name, or a number") as caught:
+        pw.read(tmp_path / "a.csv")
+    assert caught.value.parameter == "row_names"
+    assert pw.read(tmp_path / "a.csv", row_names=True).sample_names == cells
+
+
+def test_decimal_commas_in_one_column_are_not_taken_for_names(tmp_path: Path):
+    (tmp_path / "a.csv").write_text("a\n1,5\n7,25\n3,5\n")
+    with pytest.raises(ReaderError, match="'1,5' may be a name and a number, or a number with a decimal comma"):
+        pw.read(tmp_path / "a.csv")
+    assert pw.read(tmp_path / "a.csv", delimiter=";", decimal=",").X.ravel().tolist() == [1.5, 7.25, 3.5]
+    assert pw.read(tmp_path / "a.csv", row_names=True).X.ravel().tolist() == [5, 25, 5]
+    (tmp_path / "a.csv").write_text("a\n1,5\n2,25\n3,5\n")  # as R counts rows
+    assert pw.read(tmp_path / "a.csv").sample_names == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
     ("text", "wanted"),
     [
         ("a,b\n1e-5,2\n3,4\n", [[1e-5, 2], [3, 4]]),

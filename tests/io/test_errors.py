@@ -224,7 +224,9 @@ def test_pictures(tmp_path: Path):
 
 
 def test_folders(tmp_path: Path):
-    with pytest.raises(ReaderError, match=r"is neither a folder of 10x Genomics, nor a folder of \.npy"):
+    with pytest.raises(
+        ReaderError, match=r"is neither a folder of zarr, nor a folder of 10x Genomics, nor a folder of \.npy"
+    ):
         pw.read(tmp_path)
     (tmp_path / "a.txt").write_bytes(b"fine\nna\xefve")
     with pytest.raises(ReaderError, match=r"a.txt, line 2: not utf-8"):

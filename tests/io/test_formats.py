@@ -45,7 +45,7 @@ def test_every_reader_is_registered() -> None:
 
 @every_format
 def test_a_format_is_known_in_one_way(format: Format) -> None:
-    ways = [way for way in (format.begins, format.called, format.holds) if way is not None]
+    ways = [way for way in (format.begins, format.called, format.ends, format.holds) if way is not None]
     assert len(ways) == (format.name != "delimited")  # which is what is left
 
 

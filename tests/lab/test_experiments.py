@@ -30,7 +30,7 @@ NAMES = [
     "online-synthetic", "online-mnist", "online-reproducibility", "online-starts",
     "lecture-faces", "lecture-separable", "lecture-topics", "lecture-updates", "lecture-pairs", "cold-start-grid",
     "tsvdnmf-lemmas", "tsvdnmf-theorem1", "tsvdnmf-theorem2", "tsvdnmf-scaling", "tsvdnmf-sketch",
-    "proof-monitor", "truth",
+    "proof-monitor", "truth", "believe",
 ]  # fmt: skip
 
 

@@ -310,3 +310,36 @@ def test_words(changes: dict[str, Any], words: str) -> None:
 def test_every_kind_has_words(kind: str) -> None:
     noise = NoiseKind(kind, 0.0, 1.0, "", 1.0, 1.0, 0.0, 2, (300, 100))
     assert len(str(noise)) > 20
+
+
+@seeds
+@pytest.mark.parametrize("offset", [0.0, 60.0])
+def test_whole_numbers_with_noise_of_one_size_are_no_counts(seed, offset):
+    """Though its variance is the mean of the table, as that of counts is."""
+    rng = np.random.default_rng(seed)
+    X = offset + 60.0 * rng.dirichlet([0.7] * K, size=N) @ rng.gamma(2.0, size=(K, M)) / 2.0
+    X = np.round(X + np.sqrt(X.mean()) * rng.standard_normal(X.shape)).clip(0.0)
+    assert pw.measure_noise(X).kind == "white"
+
+
+def test_a_source_is_looked_at_once(monkeypatch):
+    """A fit, its manifest and its report ask for the same noise."""
+    from partwise.noise import measuring
+
+    looks = []
+    real = measuring.draw
+    monkeypatch.setattr(measuring, "draw", lambda *args: looks.append(1) or real(*args))
+    source = pw.open_source(np.random.default_rng(0).random((60, 30)))
+    noise = pw.measure_noise(source, 2)
+    assert pw.measure_noise(source, 2) is noise
+    assert measuring.name_noise(source, 2) is noise
+    assert len(looks) == 1
+    measuring.name_noise(source, 3)
+    assert len(looks) == 2
+
+
+def test_beside_a_huge_entry_there_is_noise_still():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(50.0 * rng.gamma(0.5, size=(60, 3)) @ rng.gamma(0.5, size=(3, 20))).astype(float)
+    X[3, 4] = 1e9
+    assert pw.measure_noise(X).kind != "none"

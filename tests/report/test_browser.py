@@ -108,7 +108,7 @@ def test_print_is_light(browser: Browser, pages: dict[str, Path], tmp_path: Path
 
 def test_injected_names_are_text(browser: Browser, pages: dict[str, Path]):
     page = browser.open(pages["hostile"])
-    assert page.evaluate("document.scripts.length") == 0
+    assert page.evaluate("document.scripts.length") == 1  # the page's own
     assert page.evaluate("document.querySelectorAll('[onerror], [onload], [onmouseover]').length") == 0
     assert page.evaluate("document.querySelector('h1').textContent") == HOSTILE[0]
     text = page.evaluate("document.querySelector('.cards').textContent")
@@ -127,3 +127,57 @@ def test_scripts_could_not_run_anyway(browser: Browser, pages: dict[str, Path], 
     assert page.evaluate("window.done === undefined")
     assert any("Content Security Policy" in problem for problem in page.problems())
     page.close()
+
+
+def test_cards_are_searched_sorted_folded_and_renamed(browser: Browser, pages: dict[str, Path]):
+    page = browser.open(pages["spectra"])
+    cards = "[...document.querySelectorAll('.card')].filter(c => !c.hidden).map(c => c.querySelector('h3').textContent)"
+    assert page.evaluate(cards) == ["Part 1", "Part 2", "Part 3", "Part 4"]
+    shares = "[...document.querySelectorAll('.card')].map(c => parseFloat(c.dataset.share))"
+    choose = "(s => { s.value = 'largest first'; s.dispatchEvent(new Event('change')); })"
+    page.evaluate(f"{choose}(document.querySelector('.tools select'))")
+    ordered = page.evaluate(shares)
+    assert ordered == sorted(ordered, reverse=True)
+    page.evaluate(
+        "(s => { s.value = 'part 3'; s.dispatchEvent(new Event('input')); })(document.querySelector('.tools input'))"
+    )
+    assert page.evaluate(cards) == ["Part 3"]
+    page.evaluate("[...document.querySelectorAll('.tools button')][0].click()")
+    assert page.evaluate("getComputedStyle(document.querySelector('.card:not([hidden]) .chart')).display") == "none"
+    rename = "(h => { h.focus(); h.textContent = '<b>oil</b>'; h.blur(); h.dispatchEvent(new Event('blur')); })"
+    page.evaluate(f"{rename}(document.querySelector('#part-3 h3'))")
+    assert page.evaluate("document.querySelector('#part-3').dataset.name") == "<b>oil</b>"
+    assert page.evaluate("document.querySelectorAll('#part-3 b').length") == page.evaluate(
+        "document.querySelectorAll('#part-2 b').length"
+    )
+    saved = "(() => { let got; HTMLAnchorElement.prototype.click = function () { got = [this.download, this.href]; };"
+    saved += " [...document.querySelectorAll('.tools button')][1].click(); return got; })()"
+    name, href = page.evaluate(saved)
+    assert name == "names.txt"
+    assert "%3Cb%3Eoil%3C%2Fb%3E" in href
+    assert page.problems() == []
+    page.close()
+
+
+def test_tables_of_a_field_are_sorted_and_saved(browser: Browser, tmp_path: Path):
+    data = pw.datasets.make_topics(n_samples=60, n_features=30, n_components=3, random_state=0)
+    listing = pw.profiles.Listing("Known", ["part", "cosine"], [["b", "0.9"], ["a", "0.95"], ["c", "0.1"]])
+    lines = pw.profiles.Lines("All", np.arange(30.0), ["x", "y"], np.eye(2, 30), "nm", "share")
+    maps = pw.profiles.Maps("Maps", ["x"], np.arange(12.0).reshape(1, 3, 4))
+    bars = pw.profiles.Bars("Bars", ["x"], np.eye(1, 6), list("abcdef"), [("u", "#123456", 3), ("v", "#654321", 3)])
+    path = tmp_path / "a.html"
+    pw.write_report(
+        path, pw.SPA(3).fit(data.X), data.X, panels=[listing, lines, maps, bars], words=("topic", "text", "word")
+    )
+    for width in WIDTHS:
+        page = browser.open(path, width=width)
+        assert page.evaluate(WIDE) <= 0
+        assert page.evaluate(SMALLEST) >= 10.5
+        column = "[...document.querySelectorAll('.listing tbody tr')].map(r => r.cells[0].textContent).join('')"
+        page.evaluate("document.querySelectorAll('.listing th button')[1].click()")
+        assert page.evaluate(column) == "cba"
+        page.evaluate("document.querySelectorAll('.listing th button')[0].click()")
+        assert page.evaluate(column) == "abc"
+        assert page.evaluate("document.querySelector('.listing th button').textContent") == "part"
+        assert page.problems() == []
+        page.close()

@@ -30,8 +30,8 @@ def watched(disagreement: list[float], sizes: list[float]) -> Any:
 def test_facts_are_in_the_order_of_the_parts() -> None:
     found = gather(watched([0.02, 0.4], [0.8, 0.4, 0.2, 0.1]), pw.open_source(X)).agreement
     assert found is not None
-    assert found.errors.tolist() == [0.2, 0.01]
-    assert found.agree.tolist() == [False, True]
+    assert found.errors.tolist() == [0.01, 0.2]
+    assert found.agree.tolist() == [True, False]
     assert (found.first, found.last, found.rate) == (0.8, 0.1, pytest.approx(0.5))
     assert [name for name, _, _ in found.curves] == ["E_s", "potential", "decoding", "alpha"]
     assert gather(with_components(H), pw.open_source(X)).agreement is None
@@ -43,7 +43,7 @@ def test_parts_on_which_halves_disagree_are_told() -> None:
 
     assert "Halves disagree" not in told(watched([0.02, 0.1], [0.8, 0.1]))
     text = told(watched([0.02, 0.4], [0.8, 0.1]))["Halves disagree"]
-    assert text.startswith("Two halves of the samples, each fitted by itself, do not agree on Part 1: |E| between")
+    assert text.startswith("Two halves of the samples, each fitted by itself, do not agree on Part 2: |E| between")
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,6 @@ def test_the_section(tmp_path: Path) -> None:
     page = pw.write_report(tmp_path / "a.html", watched([0.02, 0.4], [0.8, 0.4, 0.2, 0.1]), X).read_text()
     section = page.partition("<h2>Two halves of the samples</h2>")[2].partition("</section>")[0]
     assert section.count("<figure") == 4
-    assert '<a href="#part-1">Part 1</a><span class="number high">0.2</span>' in section
-    assert '<a href="#part-2">Part 2</a><span class="number">0.01</span>' in section
+    assert '<a href="#part-2">Part 2</a><span class="number high">0.2</span>' in section
+    assert '<a href="#part-1">Part 1</a><span class="number">0.01</span>' in section
     assert "Two halves" not in pw.write_report(tmp_path / "b.html", with_components(H), X).read_text()

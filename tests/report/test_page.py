@@ -106,7 +106,7 @@ def test_names_make_no_markup(tmp_path: Path, image: bool):
     assert hostile.elements == plain.elements
     for name in ("style", "href", "src", "class", "id", "content"):
         assert hostile.values(name) == plain.values(name)
-    assert "script" not in {tag for tag, _ in hostile.elements}
+    assert [tag for tag, _ in hostile.elements].count("script") == 1  # the page's own, whose hash its policy names
     assert "<script>alert(1)</script>" in hostile.text
     if not image:
         for name in HOSTILE:
@@ -118,7 +118,7 @@ def test_nothing_comes_from_elsewhere(tmp_path: Path):
     model, rows = mixtures(60, 16, 4)
     text = written(tmp_path, model, rows, image_shape=(4, 4))
     found = Structure(text)
-    assert "script" not in {tag for tag, _ in found.elements}
+    assert [tag for tag, _ in found.elements].count("script") == 1
     assert not any(name.startswith("on") for _, names in found.elements for name in names)
     assert all(value.startswith(("#", "data:")) for value in found.values("src", "href"))
     assert "@import" not in text
@@ -126,7 +126,8 @@ def test_nothing_comes_from_elsewhere(tmp_path: Path):
     assert "http:" not in text
     assert "https:" not in text
     (policy,) = [value for value in found.values("content") if "default-src" in value]
-    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-")
+    assert "img-src data:; base-uri 'none'" in policy
 
 
 def test_everything_is_told(tmp_path: Path):
@@ -149,8 +150,8 @@ def test_everything_is_told(tmp_path: Path):
         "The method computes its parts directly, without iterations.",
         "Something was skipped",
         "Zero rows.|1 sample is all zero and has no weights: d.",
-        "Part 1|components_[1]|57.1%|of the mass|dominant in 2 samples|red|100.0%|Shown best by|a|100.0%|c|75.0%",
-        "Part 2|components_[0]|42.9%|of the mass|dominant in 1 sample|green|50.0%|blue|50.0%|Shown best by|b|100.0%",
+        "Part 2|57.1%|of the mass|dominant in 2 samples|red|100.0%|Shown best by|a|100.0%|c|75.0%",
+        "Part 1|42.9%|of the mass|dominant in 1 sample|green|50.0%|blue|50.0%|Shown best by|b|100.0%",
         "Data|four samples",
         "partwise fit colours.csv -k 2",
         f"partwise {pw.__version__}, numpy {np.__version__}",
@@ -210,7 +211,7 @@ def test_parts_beyond_the_first_are_told_not_shown(tmp_path: Path, monkeypatch: 
     model, rows = mixtures(50, 30, 7)
     found = Structure(written(tmp_path, model, rows))
     assert sum(tag == "article" for tag, _ in found.elements) == 4
-    assert "The first 4 are shown, 3 smaller ones are left out." in found.text
+    assert "The first 4 are shown, 3 more are left out." in found.text
 
 
 def test_negative_features_point_to_the_left(tmp_path: Path):

@@ -212,6 +212,7 @@ def test_bar_says_how_far_and_how_long() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=120)
     with bar(console) as progress:
         count = Counted(progress, "Cells")
+        count(600, 5000, "first")  # from two counts on somebody knows what is left
         count(1200, 5000, "next")
         model = pw.HALS(3, tol=1e-4, max_iter=100)
         watch = Watch(

@@ -158,7 +158,9 @@ def test_a_fitted_estimator_gives_its_components() -> None:
 
 def test_what_is_refused() -> None:
     given = np.ones((4, 14))
-    with pytest.raises(InputError, match="init must be one of pure, nndsvd, nndsvda, random, an array or a fitted"):
+    with pytest.raises(
+        InputError, match="init must be one of pure, nndsvd, nndsvda, nndsvdar, random, an array or a fitted"
+    ):
         start("unknown", X, 4)
     with pytest.raises(InputError, match="init has 4 components"):
         start(given, X, 3)

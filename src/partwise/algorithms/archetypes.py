@@ -174,17 +174,17 @@ def search(data: Directions, k: int, *, trim: float, starts: int, rng: np.random
 
     def begin(i: int) -> tuple[Minimum, Minimum]:
         E = _scattered(sketch.points, k, trim, seeds[i]) if i % 2 else _extremes(sketch.points, k, wide, seeds[i], i)
-        first = descend(sketch, _decoded(sketch, E), wide, FIRST)
+        first = descend(sketch, decoded(sketch, E), wide, FIRST)
         return first, descend(sketch, first, trim, SECOND)
 
     runs = list(ordered(begin, starts))
-    several = _different([runs[i] for i in _order([second for _, second in runs])])
+    several = _different([runs[i] for i in ordering([second for _, second in runs])])
 
     def follow(i: int) -> Minimum:
-        return descend(data, _decoded(data, several[i][1].parts), trim, THIRD)
+        return descend(data, decoded(data, several[i][1].parts), trim, THIRD)
 
     followed = list(ordered(follow, len(several)))
-    order = _order(followed)
+    order = ordering(followed)
     best = followed[order[0]]
     others = [followed[i].objective for i in order[1:] if not _same(followed[i].parts, best.parts)]
     moved = _moved(several[order[0]][0].parts, best.parts)
@@ -201,7 +201,7 @@ def _moved(E: Array, F: Array) -> Array:
     return moved
 
 
-def _order(minima: Sequence[Minimum]) -> list[int]:
+def ordering(minima: Sequence[Minimum]) -> list[int]:
     """Those that are as good as the best, the purest first, then the others by their objective.
 
     Descents to the same minimum differ by little, and rounding is not to choose of them.
@@ -358,7 +358,7 @@ def _squares(points: Array, E: Array) -> Array:
     return np.asarray(blocks.squared_norms(points - A @ E) + np.finfo(float).tiny)
 
 
-def _decoded(data: Directions, E: Array) -> Minimum:
+def decoded(data: Directions, E: Array) -> Minimum:
     A = np.zeros((len(data.points), len(E)))
     _sweep(data.points, E, A, FIRST_SWEEPS)
     return Minimum(E, A, np.nan)

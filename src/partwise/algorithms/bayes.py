@@ -39,6 +39,8 @@ SHARES = 1e-3  # share of weights above zero, and of those at zero, at least
 LOST = 1e-6  # a component of whose sum less than this is left is no longer there
 TINY = float(np.finfo(float).tiny)
 SPREAD = 1e-12  # eigenvalues of second moments below this times the largest are rounding
+# share of the squares of the signal that is negative, from which parts have both signs; noise alone makes less
+BOTH_SIGNS = 0.02
 NOISELESS = 1e-12  # noise relative to the data, in squares, below which it may be rounding
 
 
@@ -83,6 +85,30 @@ def find_noise(source: RowSource, k: int, *, squared_norm: float, rng: np.random
     y2 = (values / np.sqrt(variance * max(n, m))) ** 2
     kept = np.sqrt(np.maximum((y2 - ratio - 1.0) ** 2 - 4.0 * ratio, 0.0)) / np.maximum(y2, TINY)
     return Noise(variance, basis, np.where(np.arange(k) < r, kept, 0.0))
+
+
+def negative_signal(source: RowSource, k: int, *, squared_norm: float) -> float:
+    """Share of the squares of the signal, in k dimensions, that is negative: more than noise can have made so.
+
+    Parameters
+    ----------
+    source : RowSource
+        The data.
+    k : int
+        Dimensions of the signal at most; those that do not stand above noise are left out.
+    squared_norm : float
+        Of the data.
+
+    Returns
+    -------
+    float
+        From 0 to 1; what the noise of so many dimensions has is taken off.
+    """
+    n, m = source.shape
+    noise = find_noise(source, k, squared_norm=squared_norm, rng=np.random.default_rng(0))
+    r = int((noise.shrinkage > 0.0).sum())
+    below, total = source.reduce(partial(_below_block, basis=np.ascontiguousarray(noise.basis[:r], source.dtype)))
+    return float(max(0.0, below - noise.variance * r * (n + m - r)) / total) if total > 0.0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -251,6 +277,11 @@ def _record_noise(source: RowSource, noise: Noise) -> Array:
 def _outside_block(block: Block, *, basis: Array) -> Array:
     inside = blocks.squared_norms(blocks.dot(block, basis))
     return np.asarray(np.maximum(blocks.squared_norms(block) - inside, 0.0))
+
+
+def _below_block(block: Block, *, basis: Array) -> tuple[float, float]:
+    signal = blocks.dot(block, np.ascontiguousarray(basis.T)).astype(np.float64) @ basis.astype(np.float64)
+    return float(np.square(np.minimum(signal, 0.0)).sum()), float(np.square(signal).sum())
 
 
 def _total_block(block: Block) -> Array:

@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.exceptions import InputError
-from partwise.outcomes import Stop
+from partwise.outcomes import KKT, Stop
 
 Array = npt.NDArray[Any]
 Stages = Generator["Progress", None, Stop | None]  # an algorithm that says why it ended
 Callback = Callable[["Progress"], Any]
 State = Mapping[str, Any]  # arrays and numbers by name, flat
 
+SHOWN_ROWS = 12  # of a history in a notebook
 RECORDED = "history."  # before the names of the history's columns, in a state
 KEYS = "keys"  # the names of all other entries of a state: one that is lost is missed
 
@@ -68,7 +69,7 @@ class Progress:
     state: State = field(default_factory=dict)
 
 
-class History(Mapping[str, Array]):
+class History(dict[str, Array]):
     """A table with one row an iteration, as a mapping of column names to arrays; ``to_native`` makes a data frame.
 
     Examples
@@ -79,30 +80,31 @@ class History(Mapping[str, Array]):
     """
 
     def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        self._columns = {name: np.asarray(values) for name, values in columns.items()}
+        super().__init__({name: np.asarray(values) for name, values in columns.items()})
 
-    def __getitem__(self, name: str) -> Array:
-        return self._columns[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
+    def _repr_html_(self) -> str:
+        """First and last rows as a table, for a notebook."""
+        n = self.n_rows
+        chosen = list(range(n)) if n <= SHOWN_ROWS else [*range(SHOWN_ROWS - 2), n - 2, n - 1]
+        head = "".join(f"<th>{name}</th>" for name in self)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{values[i]:.6g}</td>" for values in self.values()) + "</tr>" for i in chosen
+        )
+        return f"<p>{self!r}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
     def __repr__(self) -> str:
-        return f"History({self.n_rows} rows: {', '.join(self._columns)})"
+        return f"History({self.n_rows} rows: {', '.join(self)})"
 
     @property
     def n_rows(self) -> int:
         """Number of recorded iterations."""
-        return len(next(iter(self._columns.values()))) if self._columns else 0
+        return len(next(iter(self.values()))) if self else 0
 
     def to_native(self, backend: Any = "polars") -> Any:
         """The table as a data frame of the given library (``"polars"``, ``"pandas"``, ``"pyarrow"``)."""
         import narwhals
 
-        return narwhals.from_dict(dict(self._columns), backend=backend).to_native()
+        return narwhals.from_dict(dict(self), backend=backend).to_native()
 
 
 @dataclass(frozen=True)
@@ -211,6 +213,24 @@ def run(
     assert now is not None
     assert stop is not None
     return _result(now, stop, rows)
+
+
+def until_flat(
+    iterations: Iterator[Progress], *, tol: float, state: State | None, fall: float = 1e-4, rounds: int = 10
+) -> Iterator[Progress]:
+    """Iterations up to the first whose objective is less than ``fall`` of itself below that of ``rounds`` before.
+
+    One that has reached ``tol`` ends as it always does. ``state`` is that which the iterations go on from.
+    """
+    past = [row["objective"] for row in recorded_rows(state)]
+    for now in iterations:
+        past.append(now.objective)
+        flat = len(past) > rounds and past[-rounds - 1] - now.objective < fall * abs(now.objective)
+        if flat and not (now.certified and now.residual <= tol):
+            told = {"fall": fall, "rounds": float(rounds)}
+            yield replace(now, stop=Stop("stalled", now.residual, tol, measure=KKT, cause="flat", details=told))
+            return
+        yield now
 
 
 def as_bytes(values: Any) -> npt.NDArray[np.uint8]:

@@ -64,7 +64,7 @@ class Volume(Penalty):
     volume: float = 0.0
     delta: float = 0.0
 
-    def value(self, F: Array) -> float:
+    def value(self, F: Array, rows: Array | None = None) -> float:
         """See :class:`Penalty`."""
         return float(0.5 * self.volume * np.linalg.slogdet(self._gram(F))[1])
 

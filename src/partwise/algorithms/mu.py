@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from partwise.algorithms.engine import PLAIN, Divergence, Factor, alternate, multiply, squared_error
+from partwise.algorithms.engine import PLAIN, Divergence, Factor, Observed, alternate, multiply, squared_error
+from partwise.algorithms.engine.multiplicative import given_start
 from partwise.algorithms.engine.rows import multiply_rows
 from partwise.algorithms.loop import Progress, State
 from partwise.sources import RowSource
@@ -26,18 +27,28 @@ def mu(
     *,
     squared_norm: float,
     W0: Array | None = None,
+    decode: Any = None,
+    weights: Any = None,
     beta: float = 2.0,
     on_W: Factor = PLAIN,
     on_H: Factor = PLAIN,
     state: State | None = None,
 ) -> Iterator[Progress]:
-    """Iterations of MU from the components ``H0``, and weights ``W0``; see :class:`partwise.MU` for the parameters."""
+    """Iterations of MU from the components ``H0``, and weights ``W0``; see :class:`partwise.MU` for the parameters.
+
+    Without ``W0`` weights are those of the block function ``decode``, or equal.  ``weights`` (of the data) are those of
+    :func:`partwise.algorithms.engine.squared_error`.
+    """
     on_W.check("W", "MU", additive=False)
     on_H.check("H", "MU", additive=False)
-    if beta != 2.0:
-        return multiply(source, H0, W0=W0, loss=Divergence(beta), on_W=on_W, on_H=on_H, state=state)
+    observed = Observed.of(weights)
+    if beta != 2.0 or observed.holes or observed.entries is not None:
+        loss = Divergence(beta, observed)
+        return multiply(source, H0, W0=W0, decode=decode, loss=loss, on_W=on_W, on_H=on_H, state=state)
     # on sufficient statistics: a pass reads X once and never forms W H
-    loss, _ = squared_error(source, squared_norm)
-    return alternate(
-        source, H0, W0=W0, loss=loss, update=multiply_rows, on_W=on_W, on_H=on_H, positive_start=True, state=state
-    )
+    squared, beside = squared_error(source, squared_norm, observed)
+    how: dict[str, Any] = {"loss": squared, "beside": beside, "update": multiply_rows, "on_W": on_W, "on_H": on_H}
+    if state is not None:
+        return alternate(source, H0, **how, state=state)
+    H, W = given_start(source, H0, W0, on_H, decode, observed)
+    return alternate(source, H.T, W0=W, **how)

@@ -15,6 +15,11 @@ from partwise.sources import blocks
 
 Array = npt.NDArray[Any]
 
+# relative to the longest point: a largest squared distance that is known to four digits as a difference of squares, and
+# need not be measured on the residuals themselves, which are as many as the entries of dense data
+CANCELLED = 1e-6
+CANCELLED_EPS = 1e4
+
 
 @dataclass(frozen=True)
 class Separability:
@@ -126,7 +131,9 @@ def separability(points: Points, anchors: Index, margins: Array) -> Separability
     values = np.linalg.svd(R, compute_uv=False)
     lengths = blocks.norms(A)
     within, _ = points.along(Q.T, partial(_within, gram=Gram.of(C, np.float64)), combine=max, width=2)
-    _, (noise, longest) = points.lengths(Q.T, _whole, within, combine=_larger)
+    _, (noise, longest) = points.lengths(np.empty((0, points.shape[1])), _outside, within, combine=_larger)
+    if noise <= max(CANCELLED, CANCELLED_EPS * float(np.finfo(points.dtype).eps)) * longest:
+        _, (noise, longest) = points.lengths(Q.T, _whole, within, combine=_larger)
     return Separability(
         anchors,
         np.abs(np.diag(R)) / np.sqrt(longest),
@@ -152,6 +159,12 @@ def _within(along: Array, numbers: Index, *, gram: Gram) -> tuple[Array, float]:
     along = along.astype(np.float64)
     misfit = along - decode_block(along, gram) @ (gram.exact * gram.scale).T
     return np.column_stack([blocks.squared_norms(misfit), blocks.squared_norms(along)]), 0.0
+
+
+def _outside(squares: Array, numbers: Index, within: Array) -> tuple[Array, tuple[float, float]]:
+    """As :func:`_whole`, from the squared lengths of the points."""
+    misfit = np.maximum(squares - within[:, 1], 0.0) + within[:, 0]
+    return squares, (float(misfit.max(initial=0.0)), float(squares.max(initial=0.0)))
 
 
 def _whole(squares: Array, numbers: Index, within: Array) -> tuple[Array, tuple[float, float]]:

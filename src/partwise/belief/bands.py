@@ -37,6 +37,8 @@ FEATURES, NOISY_FEATURES = 12, 4  # that every part of many is pushed along: a l
 STILL = 1e-7
 OUTSIDE = 1e-6  # share of squares outside the span that is too much where no noise is said to be
 NEGATIVE = 1e-3  # of a sample or a feature: negative values that are no rounding
+FEW, BEGINS, DIFFERENT = 4, 4, 0.01  # up to FEW parts a search begins at BEGINS mixings with entries this far apart
+INSIDE = 1e-12  # share of a start's part that lies in the span of the model's, below which it is rounding
 APART = 0.01  # share of its mass by which a part of another solution differs from all that were found before
 
 
@@ -252,7 +254,8 @@ class _Search:
         try:
             for T in starts:
                 self._other(T)
-            jobs = list(self._jobs())
+            jobs = list(self._jobs()) if self.span.k > 1 else []  # of sum one there is no other part
+            self.done = 0.0 if jobs else 1.0
             for number, (together, i, direction) in enumerate(jobs):
                 if number and not self.go_on():
                     return Stop("time")
@@ -281,8 +284,10 @@ class _Search:
         if not together:
             self.pool.append(self.conditions.alone(i, direction))
             return
-        best = max(self.pool, key=lambda T: float(T[i] @ direction))
-        self.pool.append(self.conditions.together(i, direction, best))
+        ahead = sorted(self.pool, key=lambda T: -float(T[i] @ direction))
+        # a program ends in the corner that is nearest to where it begins, which need not be the farthest of all
+        begins = [ahead[0]] if self.span.k > FEW or not isinstance(self.conditions, Exact) else _apart(ahead, BEGINS)
+        self.pool += [self.conditions.together(i, direction, T) for T in begins]
 
     def _other(self, T: Array) -> None:
         """Take up another solution, if a start leads to one that is not near the fit."""
@@ -318,7 +323,11 @@ def _starts(
                 f"{{parameter}} has a fit of {len(H)} parts, the model has {span.k}", parameter="starts", kind="shape"
             )
         T = (H / sums(H)[:, None] / span.columns) @ np.linalg.pinv(span.parts)
-        yield matched(T / T.sum(axis=1, keepdims=True), span.shapes, span.shapes)
+        total = T.sum(axis=1, keepdims=True)
+        if (
+            np.abs(total) > INSIDE * np.maximum(1.0, np.abs(T).max())
+        ).all():  # else a part of it is no mixture of these
+            yield matched(T / total, span.shapes, span.shapes)
 
 
 def _fits(count: int, k: int, source: RowSource, rng: np.random.Generator) -> Iterator[Any]:
@@ -331,6 +340,15 @@ def _fits(count: int, k: int, source: RowSource, rng: np.random.Generator) -> It
             fit = ANLS(k, init="random", max_iter=ITERATIONS, random_state=seed).fit(rows)
         if (fit.components_.sum(axis=1) > 0.0).all():
             yield fit
+
+
+def _apart(pool: list[Array], most: int) -> list[Array]:
+    """The first mixings that differ from each other, and the last one: the fit, or what is nearest to it."""
+    found = [pool[0]]
+    for T in pool[1:]:
+        if len(found) < most and min(np.abs(T - one).max() for one in found) > DIFFERENT:
+            found.append(T)
+    return found
 
 
 def matched(T: Array, others: Array, shapes: Array) -> Array:

@@ -11,16 +11,19 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from partwise.algorithms.bayes import BOTH_SIGNS, negative_signal
 from partwise.belief import telling
 from partwise.belief.bands import spread_features
 from partwise.belief.exact import Exact
 from partwise.belief.opening import opened
 from partwise.belief.span import Span, span_of
 from partwise.belief.tolerance import Tolerant
+from partwise.estimators.telling import COLOUR_TOLD
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import nnls
 from partwise.metrics import match_components
-from partwise.sources import GeneratedSource, RowSource
+from partwise.sources import GeneratedSource, RowSource, inspect
+from partwise.sources.passes import single_blas_thread
 
 Array = npt.NDArray[Any]
 
@@ -37,6 +40,7 @@ DROWNED = 0.5  # relative error by noise alone, from which a part is below the n
 NEGATIVE = 0.01  # of its largest value: entries below zero that are no rounding, and not by noise
 ONE_SAMPLE = 0.5  # share of a single sample in the squares of a part's weights
 ELSEWHERE = 0.5  # error of a part that is another one
+CAME_OUT = 0.01  # share of its squared size below zero, before a part was fitted anew without negative entries
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,9 @@ class Verdict:
         mixed with in fits of halves, and how much), ``noise`` (relative error by noise alone), ``room`` (how far it can
         move alone with everything as well explained, as a sine), ``lowest`` (relative to its largest value),
         ``largest_sample`` (in the squares of its weights), ``own_start`` and ``other_start`` (errors in halves fitted
-        from the same and from another random state).
+        from the same and from another random state), ``below_zero`` and ``colour`` (what the method itself says: how
+        much of the part was negative before that was mended, and by how much the noise is from white, where it lives
+        by white noise; else 0 and 1).
     reasons : tuple of str
         Which of these facts speak against it, by name; `Verdict.words` has them as sentences.
     """
@@ -117,6 +123,7 @@ class Verdicts:
         return "\n".join(map(str, self.rows))
 
 
+@single_blas_thread()  # the same bits inside a fit, as `Parts` judges, and outside
 def judge(model: Any, X: Any, *, random_state: int = 0) -> Verdicts:
     """Say of every part of a fit how wrong it may be, and why.
 
@@ -155,11 +162,40 @@ def judge(model: Any, X: Any, *, random_state: int = 0) -> Verdicts:
             parameter="model",
         )
     source, H = opened(X, model)
+    inner = getattr(model, "estimator_", model)
+    return judged(H, inner, model._again() if hasattr(model, "_again") else model, source, random_state=random_state)
+
+
+def judged(H: Array, model: Any, again: Any, source: RowSource, *, random_state: int = 0) -> Verdicts:
+    """What `judge` says, of parts and of what finds them again.
+
+    Parameters
+    ----------
+    H : ndarray of shape (n_components, n_features)
+        The parts.
+    model : estimator
+        The fitted one: what it says of its own fit.
+    again : estimator
+        What is fitted to halves; it need not be fitted.
+    source : RowSource
+        The data, prepared.
+    random_state : int, default=0
+        For the halves.
+
+    Returns
+    -------
+    Verdicts
+        One row a part.
+    """
+    H = np.asarray(H, np.float64)
     _check_halves(source, len(H))
     rng = np.random.default_rng(random_state)
-    found = [_fitted(model, half, other) for half, other in _halves(source, rng)]
+    found = [_fitted(again, half, other) for half, other in _halves(source, rng)]
     errors = np.array([_errors(H, parts) for parts in found])
     facts = _facts(source, H, errors, found, rng)
+    below, colour = getattr(model, "below_zero_", np.zeros(len(H))), float(getattr(model, "colour_", 1.0))
+    for fact, share in zip(facts, below, strict=True):
+        fact |= {"below_zero": float(share), "colour": colour}
     return Verdicts(tuple(_verdict(i, errors[:, i], facts[i]) for i in range(len(H))), len(found))
 
 
@@ -171,7 +207,8 @@ def _check_halves(source: RowSource, k: int) -> None:
         )
     if source.shape[0] // 2 < max(k, 2):
         raise InputError(
-            f"{{parameter}} has {source.shape[0]} samples; a half must have at least as many as there are parts ({k})",
+            f"{{parameter}} has {source.shape[0]} samples; a half must have at least as many as there are parts ({k}), "
+            "and two",
             parameter="X",
             kind="too-many-components",
         )
@@ -226,6 +263,8 @@ def _facts(
     lowest = H.min(axis=1) / np.where(height > 0.0, height, 1.0)
     mixed = _mixed(H, found)
     noise, room = _within_span(source, H, rng)
+    if _signed(source, H):  # nothing is held at zero: neither are parts wrong for being negative, nor is that a bound
+        lowest, room = np.zeros(k), np.zeros(k)
     return [
         {
             "least_share": float(least[i]),
@@ -240,6 +279,14 @@ def _facts(
         }
         for i in range(k)
     ]
+
+
+def _signed(source: RowSource, H: Array) -> bool:
+    """Whether parts may be negative: those of data that is, by more than noise."""
+    seen = inspect(source)
+    if not seen.n_negative or not (H < 0.0).any():
+        return False
+    return negative_signal(source, len(H), squared_norm=seen.squared_norm) > BOTH_SIGNS
 
 
 def _mixed(H: Array, found: list[Array | None]) -> Array:
@@ -274,6 +321,8 @@ def _within_span(source: RowSource, H: Array, rng: np.random.Generator) -> tuple
 def _rooms(span: Span, conditions: Exact | Tolerant) -> Array:
     """Sines of the angles by which parts can move alone, along a few features: root mean square."""
     shapes = span.shapes
+    if span.k == 1:  # of sum one there is no other
+        return np.zeros(1)
     conditions.base()  # a fit that is more negative than noise explains is off by the way to one that is not
     rooms = np.zeros(span.k)
     for i in range(span.k):
@@ -315,7 +364,11 @@ def _verdict(part: int, errors: Array, facts: dict[str, float]) -> Verdict:
         reasons.append("room")
     if facts["least_share"] > ALWAYS:
         reasons.append("always-there")
-    wrong = {"negative", "noise", "one-sample"} & set(reasons)
+    if facts["below_zero"] > CAME_OUT:
+        reasons.append("came-out-negative")
+    if facts["colour"] > COLOUR_TOLD:
+        reasons.append("colour")
+    wrong = {"negative", "noise", "one-sample", "came-out-negative", "colour"} & set(reasons)
     verdict = "found again" if expected <= GOOD else "roughly" if expected <= ROUGH else "not determined"
     interval = (LOW * expected, min(1.0, HIGH * expected))
     return Verdict(part, expected, interval, "not determined" if wrong else verdict, facts, tuple(reasons))

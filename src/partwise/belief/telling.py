@@ -59,6 +59,10 @@ def reason(name: str, facts: dict[str, float], called: Callable[[int], str] = nu
     """A fact that speaks against a part, as words."""
     sentences = {
         "negative": f"it is negative: down to {facts['lowest']:.0%} of its largest value",
+        "came-out-negative": f"it came out negative ({facts['below_zero']:.1%} of its squared size), though the data "
+        "is not, and was fitted anew without negative entries",
+        "colour": "the method lives by white noise, and what its parts leave over is not white but "
+        f"{facts['colour']:.1f} times as large along one direction: then it is wrong in all halves alike",
         "noise": f"it is below the noise, which alone makes an error of {facts['noise']:.2f}",
         "one-sample": f"one sample makes it: {facts['largest_sample']:.0%} of the squares of its weights",
         "start": f"it is found only from this start: error {facts['own_start']:.2f} from the same random state, "
@@ -72,8 +76,11 @@ def reason(name: str, facts: dict[str, float], called: Callable[[int], str] = nu
     return sentences[name]
 
 
-def verdict_line(row: Verdict) -> str:
+def verdict_line(row: Verdict, called: Callable[[int], str] = numbered) -> str:
     """A part, its verdict, its error and the reasons."""
     low, high = row.interval
-    line = f"part {row.part}: {row.verdict}, expected error {row.expected_error:.2g} ({low:.2g} to {high:.2g})"
-    return "; ".join([line, *row.words])
+    about = f"expected error {row.expected_error:.2g} ({low:.2g} to {high:.2g})"
+    if row.verdict == "not determined" and row.expected_error <= 0.3:  # something else speaks against it
+        about = f"though halves of the samples agree to {row.expected_error:.2g}"
+    line = f"{called(row.part)}: {row.verdict}, {about}"
+    return "; ".join([line, *(reason(name, row.facts, called) for name in row.reasons)])

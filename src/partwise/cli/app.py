@@ -11,13 +11,14 @@ import typer
 from rich.markup import escape
 
 import partwise
-from partwise.cli.console import INTERRUPTED, Failure, Voice, errors, printable
+from partwise.cli.console import INTERRUPTED, Failure, Voice, errors, printable, told
 from partwise.cli.demo import demo
 from partwise.cli.fit import fit
 from partwise.cli.inspecting import inspect
 from partwise.cli.lab import lab
 from partwise.cli.methods import methods
 from partwise.cli.nmf import nmf
+from partwise.cli.rank import rank
 from partwise.cli.transform import transform
 
 TRACEBACK = "PARTWISE_TRACEBACK"
@@ -31,6 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(fit)
+app.command()(rank)
 app.command()(transform)
 app.command()(inspect)
 app.command()(demo)
@@ -69,7 +71,8 @@ def run(arguments: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a name that a terminal cannot show is no reason to lose a fit
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(arguments, standalone_mode=True)
+        with told():  # a disk that fails, a folder that is gone: no fault of the program, wherever it is met
+            code = app(arguments, standalone_mode=True)
     except SystemExit as end:
         code = end.code
         usage = getattr(end.__context__, "format_message", None)  # Typer has told it, but not a program

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from partwise.cli.console import INTERRUPTED, Failure, Voice
-from partwise.cli.job import FLAGS, Job, parse_settings, parse_shape
+from partwise.cli.fields import of_field
+from partwise.cli.job import FLAGS, Job, parse_names, parse_settings, parse_shape
 from partwise.cli.options import RUN, Saying, given, grouped
 from partwise.cli.reading import Reading
 from partwise.cli.results import FORMATS, OUTPUTS
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 OUT = Path("partwise-fit")
 METHOD = "Method"
+LIMITS = ("max_iter", "tol")  # that a run which they have ended may go on with others
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,32 @@ class Asked:
     """What is to be found, and how."""
 
     k: Annotated[
-        int | None, typer.Option("-k", "--components", min=1, help="Number of parts.", rich_help_panel=METHOD)
+        int | None,
+        typer.Option(
+            "-k",
+            "--components",
+            min=1,
+            help="Number of parts; by default as partwise rank says.",
+            rich_help_panel=METHOD,
+        ),
     ] = None
     method: Annotated[
-        str, typer.Option("--method", "-m", help="Short name; partwise methods lists them.", rich_help_panel=METHOD)
-    ] = "hals"
+        str,
+        typer.Option(
+            "--method",
+            "-m",
+            help="Short name; partwise methods lists them. By default the data decides.",
+            rich_help_panel=METHOD,
+        ),
+    ] = "parts"
+    judge: Annotated[
+        bool,
+        typer.Option(
+            "--judge/--no-judge",
+            help="Say which parts to believe: four fits of halves of the samples.",
+            rich_help_panel=METHOD,
+        ),
+    ] = True
     preprocess: Annotated[
         str,
         typer.Option(help="none, tfidf (counts of words), log1p or unit (rows of length 1).", rich_help_panel=METHOD),
@@ -52,7 +75,11 @@ class Asked:
     )
     init: Annotated[
         str | None,
-        typer.Option(help="pure, nndsvd, nndsvda, random, or a file of components.", rich_help_panel=METHOD),
+        typer.Option(help="pure, nndsvd, nndsvda, nndsvdar, random, or a file of components.", rich_help_panel=METHOD),
+    ] = None
+    missing: Annotated[
+        str | None,
+        typer.Option(help="What stands for an unknown entry: nan (empty cells, NA) or zeros.", rich_help_panel=METHOD),
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.", rich_help_panel=METHOD)] = 0
     settings: Annotated[
@@ -71,6 +98,27 @@ class Asked:
         str, typer.Option(help=f"{', '.join(FORMATS)}; auto: csv up to 2 million numbers, then parquet.")
     ] = "auto"
 
+    field: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="FIELD",
+            help="spectra, cells, signatures or texts: preparation, method, words, tables and pictures of the field; "
+            "none: plain parts. By default the data tells, and the method stays.",
+        ),
+    ] = None
+    reference: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Known parts to name the found ones by: a library of spectra, or COSMIC."),
+    ] = None
+    map_shape: Annotated[
+        str | None, typer.Option(metavar="HxW", help="Samples are the pixels of a map of this shape.")
+    ] = None
+    names: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Names of the parts, with commas between; or a file, a name a line."),
+    ] = None
+
     def options(self) -> dict[str, Any]:
         """The options of the method, by flags of their own and by --set."""
         options = parse_settings(self.settings or [])
@@ -84,7 +132,9 @@ class Asked:
     def given(self, context: typer.Context) -> dict[str, Any]:
         """What the command line says of the job."""
         values: dict[str, Any] = {"options": self.options(), "image_shape": parse_shape(self.image_shape)}
-        flags = {"options": ("settings", *FLAGS), "image_shape": ("image_shape",)}
+        values |= {"names": parse_names(self.names), "map_shape": parse_shape(self.map_shape, "--map-shape")}
+        flags = {"options": ("settings", *FLAGS), "image_shape": ("image_shape",), "names": ("names",)}
+        flags["map_shape"] = ("map_shape",)
         for field in fields(self):
             if field.name not in flags["options"] and field.name not in values:
                 values[field.name], flags[field.name] = getattr(self, field.name), (field.name,)
@@ -161,7 +211,10 @@ def fit(
         ),
     ] = None,
 ) -> None:
-    """Find the parts of the data in a file.
+    """Find the parts of the data in a file, and say which to believe.
+
+    Without options the data decides how many parts there are and which
+    method finds them; the report says what was decided, and why.
 
     Writes into the folder: model.safetensors, components.csv, weights.csv
     (or .parquet), history.csv, report.html, and manifest.json, with which
@@ -182,9 +235,10 @@ def fit(
     with voice.failing():
         words = asked.given(context) | ({"reading": reading} if reading.given() else {})
         manifest = running.earlier()
-        job = _job(data, words, manifest, running.place if running.resume else None)
+        job = _job(data, words, manifest, running)
         folder, resume = RunFolder(running.place, OUTPUTS), running.resume and manifest is not None
-        if manifest and resume and manifest["status"] == COMPLETE and folder.is_whole(manifest["outputs"]):
+        whole = manifest and resume and manifest["status"] == COMPLETE and folder.is_whole(manifest["outputs"])
+        if manifest and whole and (not folder.checkpoint.exists() or not _is_longer(job, manifest)):
             _tell_finished(folder, manifest, voice)
             raise typer.Exit(running.code(0, manifest["fit"]))
         found = folder.found() if folder.path.is_dir() else []
@@ -201,18 +255,25 @@ def fit(
     raise typer.Exit(running.code(code, session.fitted.facts()))
 
 
-def _job(data: str | None, given: dict[str, Any], manifest: dict[str, Any] | None, place: Path | None) -> Job:
-    """What is to be done; a manifest says it all, and options may only repeat it; `place` had none to go on with."""
+def _is_longer(job: Job, manifest: dict[str, Any]) -> bool:
+    """Whether a run that its limits have ended is to go on."""
+    stop = manifest["fit"].get("stop") or {}
+    return stop.get("kind") == "max_iter" and bool(manifest["job"]["options"] != job.as_json()["options"])
+
+
+def _job(data: str | None, given: dict[str, Any], manifest: dict[str, Any] | None, running: Running) -> Job:
+    """What is to be done; a manifest says it all, and options may only repeat it, but for limits to go on with."""
     if manifest is None:
         if data is None:
-            rest = f"{place} holds no run to go on with: " if place is not None else ""
+            rest = f"{running.place} holds no run to go on with: " if running.resume else ""
             raise Failure(f"{rest}give DATA, the file to read (partwise fit --help says more)", 2)
-        return _checked(Job(data, **given))
+        return _checked(Job(data, **of_field(data, given)))
     before = _checked(Job.of_json(manifest["job"], str(manifest["data"].get("path"))))
     if "options" in given:
         given["options"] = before.options | given["options"]
     now = replace(before, **given) if data is None else replace(before, data=data, **given)
-    difference = before.differing(now)
+    limits = {name: now.options[name] for name in LIMITS if name in now.options} if running.resume else {}
+    difference = replace(before, options=before.options | limits).differing(now)
     if difference:
         raise Failure(f"{difference}: leave it out, or start another run", 2)
     return now

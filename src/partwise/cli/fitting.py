@@ -30,7 +30,9 @@ class Fitted:
     model: Any
     weights: Any
     warnings: list[str] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)  # of the warnings
     done_before: int = 0  # iterations of the fit that this one went on with
+    verdicts: Any = None  # which parts to believe; None if that was not asked, or cannot be told
 
     @property
     def stop(self) -> Stop | None:
@@ -42,6 +44,11 @@ class Fitted:
         """Whether Ctrl-C ended it."""
         return self.stop is not None and self.stop.kind == "interrupted"
 
+    @property
+    def limited(self) -> bool:
+        """Whether the number of iterations ended it: with more of them it could go on."""
+        return self.stop is not None and self.stop.kind == "max_iter"
+
     def facts(self) -> dict[str, Any]:
         """For the manifest and for programs; None where the method does not say."""
         model = self.model
@@ -52,7 +59,10 @@ class Fitted:
 
 
 def build_model(job: Job) -> tuple[Any, list[str] | None]:
-    """The estimator, every option of it checked; and the names of the features of its start, where that has some."""
+    """The estimator, every option of it checked; and the names of the features of its start, where that has some.
+
+    Without -k and a start it has no number of parts yet.
+    """
     from partwise.estimators.catalog import find_method
     from partwise.estimators.options import build
 
@@ -63,12 +73,20 @@ def build_model(job: Job) -> tuple[Any, list[str] | None]:
             options["init"], names = _components(start_file(job.start))
             k = len(options["init"]) if k is None else k
         method = find_method(job.method)
+        if method.estimator == "Parts":
+            options = {"judge": job.judge, **options}
         model = build(method, k, options, job.seed).set_preparation(job.preprocess)
         if job.weigh is not None:
             model.set_weighing(None if job.weigh == "none" else job.weigh)
-    if k is None:
-        raise Failure("give -k, the number of parts", 2)
+    if k is not None:
+        check_names(job, k)
     return model, names
+
+
+def check_names(job: Job, k: int) -> None:
+    """There is a name for every part, where the user names them."""
+    if job.names is not None and len(job.names) != k:
+        raise Failure(f"--names has {len(job.names)} names for {k} parts", 2)
 
 
 def fit(
@@ -112,12 +130,13 @@ def fit(
     from partwise.sources import inspect
 
     method, iterates = find_method(job.method), "callbacks" in model.get_params(deep=False)
-    task = progress.add_task(f"{method.name}, k = {job.k or len(model.init)}", total=1.0 if iterates else None, note="")
+    task = progress.add_task(f"{method.name}, k = {model.n_components}", total=1.0 if iterates else None, note="")
     state, done = _state(folder) if iterates else (None, 0)
     if iterates:
         norm = inspect(source).norm if job.preprocess == "none" and not progress.disable else None
         watch = Watch(progress, task, model, measure=method.measure, norm=norm, n_samples=source.shape[0])
-        model.set_params(callbacks=[watch, Checkpoints(folder.checkpoint, every, interrupt)])
+        last = getattr(model, "max_iter", None)
+        model.set_params(callbacks=[watch, Checkpoints(folder.checkpoint, every, interrupt, last=last)])
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
@@ -129,7 +148,23 @@ def fit(
     if iterates:
         model.set_params(callbacks=())
     progress.update(task, total=1.0, completed=1.0)
-    return Fitted(model, weights, _sentences(seen), done)
+    told = _sentences(seen)
+    return Fitted(model, weights, list(told), list(told.values()), done)
+
+
+def judged(fitted: Fitted, source: RowSource) -> Any:
+    """Which parts to believe, as the model has found out itself or is asked now."""
+    from partwise.belief import judge
+    from partwise.exceptions import InputError
+
+    if hasattr(fitted.model, "verdicts_"):
+        return fitted.model.verdicts_
+    try:
+        return judge(fitted.model, source)
+    except InputError as error:
+        fitted.warnings.append(sentence(UserWarning(f"the parts were not judged: {error.worded('the data', '')}")))
+        fitted.kinds.append("not-judged")
+        return None
 
 
 def _state(folder: RunFolder) -> tuple[Any, int]:
@@ -176,9 +211,12 @@ def align_start(model: Any, job: Job, known: list[str] | None, names: list[str] 
     model.init = model.init[:, [places[name] for name in names]]
 
 
-def _sentences(seen: list[warnings.WarningMessage]) -> list[str]:
-    ours = [one for one in seen if not issubclass(one.category, (DeprecationWarning, FutureWarning))]
-    return list(dict.fromkeys(sentence(_warning(one)) for one in ours))
+def _sentences(seen: list[warnings.WarningMessage]) -> dict[str, str]:
+    """What was told, each once, and of what kind it is."""
+    from partwise.report.findings import kind_of
+
+    ours = [_warning(one) for one in seen if not issubclass(one.category, (DeprecationWarning, FutureWarning))]
+    return {sentence(one): kind_of(one) for one in ours}
 
 
 def _warning(told: warnings.WarningMessage) -> Warning:

@@ -11,7 +11,7 @@ from partwise.cli.console import Failure, Voice, plain, told
 from partwise.cli.models import model_path, open_model
 from partwise.cli.options import grouped
 from partwise.cli.reading import Reading
-from partwise.cli.results import MODEL, part_names
+from partwise.cli.results import MODEL
 from partwise.cli.wording import told_of
 
 HIDDEN = ("n_components_", "n_features_in_")  # told in the first line
@@ -86,7 +86,7 @@ def _data(path: Path, reading: Reading, k: int | None, voice: Voice) -> None:
             "nonzero": seen.nonzero,
             "negative": seen.n_negative,
             "zero_rows": seen.zero_rows,
-            "zero_columns": len(seen.zero_columns),
+            "zero_columns": seen.zero_columns,
             "noise": plain(noise.facts() | {"sentence": str(noise)}),
         }
     )
@@ -133,13 +133,12 @@ def _described(model: Any, top: int) -> list[dict[str, Any]]:
     H = np.asarray(model.components_)
     names = getattr(model, "feature_names_in_", None)
     shares = getattr(model, "part_shares_", None)
-    order = range(len(H)) if shares is None else np.argsort(-np.asarray(shares), kind="stable").tolist()
     parts = []
-    for j in order:
+    for j in range(len(H)):
         best = [i for i in np.argsort(-np.abs(H[j]), kind="stable")[:top].tolist() if H[j, i]]
         features = [{"name": str(names[i]) if names is not None else f"feature_{i}", "value": H[j, i]} for i in best]
         share = None if shares is None else float(shares[j])
-        parts.append({"name": part_names(len(H))[j], "share": share, "features": features})
+        parts.append({"name": model.part_names_[j], "share": share, "features": features})
     return parts
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -22,9 +23,18 @@ KINDS: dict[str, Any] = {
     "preprocess": str,
     "weigh": (str, NoneType),
     "weights_format": str,
+    "names": (list, NoneType),
+    "field": (str, NoneType),
+    "reference": (str, NoneType),
 }
+LATER = {**dict.fromkeys(("weigh", "names", "field", "reference", "map_shape")), "judge": False}
 FILES = ("feature_names", "sample_names", "vocabulary")
-FLAGS = {"max_iter": "--max-iter", "tol": "--tol", "init": "--init"}  # options of methods that have flags of their own
+FLAGS = {
+    "max_iter": "--max-iter",
+    "tol": "--tol",
+    "init": "--init",
+    "missing": "--missing",
+}  # options of methods that have flags of their own
 
 
 @dataclass(frozen=True)
@@ -32,15 +42,20 @@ class Job:
     """A fit as it was asked for."""
 
     data: str
-    method: str = "hals"
+    method: str = "parts"
     k: int | None = None
     seed: int = 0
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
     preprocess: str = "none"
     weigh: str | None = None
+    judge: bool = True
     image_shape: tuple[int, int] | None = None
     weights_format: str = "auto"
-    reading: Reading = field(default_factory=Reading)
+    names: list[str] | None = None
+    field: str | None = None
+    reference: str | None = None
+    map_shape: tuple[int, int] | None = None
+    reading: Reading = dataclasses.field(default_factory=Reading)
 
     @property
     def start(self) -> Path | None:
@@ -64,7 +79,8 @@ class Job:
     @classmethod
     def of_json(cls, values: Any, data: str) -> Job:
         """From a manifest."""
-        values = {"weigh": None, **values} if isinstance(values, Mapping) else values  # not in manifests of 0.2
+        # what is not in manifests of earlier versions
+        values = {**LATER, **values} if isinstance(values, Mapping) else values
         try:
             shape = None if values["image_shape"] is None else "x".join(map(str, values["image_shape"]))
             for name, kind in KINDS.items():
@@ -74,6 +90,8 @@ class Job:
                 data=data,
                 reading=Reading.of_json(values["reading"]),
                 image_shape=parse_shape(shape, "image_shape"),
+                map_shape=None if values["map_shape"] is None else parse_shape("x".join(map(str, values["map_shape"]))),
+                judge=bool(values["judge"]),
                 **{name: values[name] for name in KINDS},
             )
         except (KeyError, TypeError) as error:
@@ -89,7 +107,12 @@ class Job:
         words += ["--seed", str(self.seed)] if self.seed else []
         words += ["--preprocess", self.preprocess] if self.preprocess != "none" else []
         words += ["--weigh", self.weigh] if self.weigh is not None else []
+        words += [] if self.judge else ["--no-judge"]
         words += ["--image-shape", "x".join(map(str, self.image_shape))] if self.image_shape else []
+        words += ["--as", self.field] if self.field else []
+        words += ["--reference", self.reference] if self.reference else []
+        words += ["--map-shape", "x".join(map(str, self.map_shape))] if self.map_shape else []
+        words += ["--names", ",".join(self.names)] if self.names else []
         words += ["--weights-format", self.weights_format] if self.weights_format != "auto" else []
         return shlex.join([*words, *flags(self.reading), "-o", str(out)])
 
@@ -143,3 +166,13 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
             raise Failure(f"--set {name} is given twice", 2)
         found[name] = parse_value(value)
     return found
+
+
+def parse_names(text: str | None) -> list[str] | None:
+    """Names of parts, of a file or with commas between."""
+    if text is None:
+        return None
+    if Path(text).is_file():
+        lines = Path(text).read_text(encoding="utf-8", errors="replace").splitlines()
+        return [line.strip() for line in lines if line.strip()]
+    return [name.strip() for name in text.split(",")]

@@ -155,6 +155,8 @@ class Run:
             settings.features, n_features, dtype, rng, rule, batch_size=settings.batch
         )
         before = [path for path in (self.state, self.model, self.log) if path.exists()]
+        if before == [self.log] and not self.log.stat().st_size:  # of a run that ended before its first checkpoint
+            before = []
         goes_on = resume and self.state in before
         if before and not goes_on and not overwrite:
             raise Failure(
@@ -269,9 +271,14 @@ class Run:
         with writing(str(self.log)):
             self.log.touch()
             self._locked = lock(self.log)
-            self._lines: BinaryIO = self.log.open("ab", buffering=0)
-            if self._locked is not None and not os.path.sameopenfile(self._locked, self._lines.fileno()):
-                raise BlockingIOError(errno.EWOULDBLOCK, "another program replaced it just now", str(self.log))
+            try:
+                self._lines: BinaryIO = self.log.open("ab", buffering=0)
+                if self._locked is not None and not os.path.sameopenfile(self._locked, self._lines.fileno()):
+                    raise BlockingIOError(errno.EWOULDBLOCK, "another program replaced it just now", str(self.log))
+            except BaseException:
+                if self._locked is not None:
+                    os.close(self._locked)
+                raise
 
 
 class _Rows:
@@ -286,6 +293,8 @@ class _Rows:
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.endless = data == STREAM or follow
         if self.endless:
+            if data == STREAM and sys.stdin is None:
+                raise Failure("- : standard input is closed")
             file: Any = sys.stdin.buffer if data == STREAM else data
             self._stream = TextStream(file, dtype=self.dtype, follow=follow, finite=not skip_missing)
             self._first = list(islice(self._stream, 1))

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 PANEL = "Reading"
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
-KINDS = "10x, delimited, docword, h5ad, idx, images, mat, mtx, npy, npz, parquet, parts, texts"
+KINDS = (
+    "10x, delimited, documents, docword, envi, h5ad, idx, images, mat, mtx, npy, npz, parquet, parts, signals, "
+    "tables, texts, xlsx, zarr"
+)
 MIB = 1 << 20
 
 
@@ -51,7 +54,11 @@ class Reading:
     encoding: Annotated[str | None, _option("--encoding", help="Of text; UTF-8 by default.")] = None
     variable: Annotated[
         str | None,
-        _option("--variable", help="Which matrix of a .mat or .npz file that has several."),
+        _option("--variable", help="Which matrix of a .mat, .npz or zarr file, or sheet, if there are several."),
+    ] = None
+    layer: Annotated[
+        str | None,
+        _option("--layer", help="Which matrix of an .h5ad file: a layer, or raw; X by default."),
     ] = None
     vocabulary: Annotated[
         str | None,
@@ -60,6 +67,24 @@ class Reading:
     min_count: Annotated[
         int | None,
         _option("--min-count", min=1, help="Leave out words that a folder of texts has less often."),
+    ] = None
+    text: Annotated[
+        str | None, _option("--text", metavar="COLUMN", help="Column of texts, of a table or of JSON lines.")
+    ] = None
+    date: Annotated[
+        str | None, _option("--date", metavar="COLUMN", help="Column of dates of texts, the year first.")
+    ] = None
+    stop_words: Annotated[
+        str | None, _option("--stop-words", help="Words to leave out: english, none, or a file with a word a line.")
+    ] = None
+    ngrams: Annotated[
+        int | None, _option("--ngrams", min=1, max=5, help="Longest run of words that counts as one.")
+    ] = None
+    min_share: Annotated[
+        float | None, _option("--min-share", min=0.0, max=1.0, help="Leave out words that fewer of the texts have.")
+    ] = None
+    max_share: Annotated[
+        float | None, _option("--max-share", min=0.0, max=1.0, help="Leave out words that more of the texts have.")
     ] = None
     duplicates: Annotated[
         str | None,
@@ -72,6 +97,14 @@ class Reading:
     sample_names: Annotated[
         str | None,
         _option("--sample-names", help="File with a name a line, for data without them."),
+    ] = None
+    columns: Annotated[
+        str | None,
+        _option("--columns", metavar="NAMES", help="Only these features: names with commas between; * stands for any."),
+    ] = None
+    drop: Annotated[
+        str | None,
+        _option("--drop", metavar="NAMES", help="Leave these features out; as --columns."),
     ] = None
     quiet_names: Annotated[
         bool,
@@ -96,6 +129,7 @@ class Reading:
 
     def read(self, path: str) -> Table:
         """Read DATA, or fail with what is wrong with it."""
+        from partwise.cli.picking import STANDARD, read_stream, selected
         from partwise.io import read
 
         options = {name: value for name, value in self.given().items() if name not in SPECIAL}
@@ -104,8 +138,8 @@ class Reading:
         if self.in_memory is not None:
             options["in_memory"] = self.in_memory * MIB
         with told(2):
-            table = read(path, **options)
-            return replace(table, **self._names(table))
+            table = read_stream(options) if path == STANDARD else read(path, **options)
+            return selected(replace(table, **self._names(table)), self.columns, self.drop)
 
     def _names(self, table: Table) -> dict[str, Any]:
         from partwise.io.matrix_market import read_names
@@ -119,7 +153,7 @@ class Reading:
         return {name: names and [plain(as_text(one)) for one in names] for name, names in found.items()}
 
 
-SPECIAL = ("delimiter", "in_memory", "feature_names", "sample_names", "quiet_names")
+SPECIAL = ("delimiter", "in_memory", "feature_names", "sample_names", "quiet_names", "columns", "drop")
 
 
 def names_note(table: Table) -> list[str]:

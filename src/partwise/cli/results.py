@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from partwise.cli.console import Failure
+from partwise.cli.fields import OUTPUTS as OF_FIELDS
 
 if TYPE_CHECKING:
+    from partwise.cli.fields import Field
+    from partwise.cli.fitting import Fitted
     from partwise.cli.job import Job
     from partwise.io import Table
     from partwise.runs import RunFolder
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
 MODEL, COMPONENTS, HISTORY, REPORT = "model.safetensors", "components.csv", "history.csv", "report.html"
 FORMATS = ("csv", "parquet", "npy")
-OUTPUTS = (MODEL, COMPONENTS, HISTORY, REPORT, *(f"weights.{kind}" for kind in FORMATS))
+OUTPUTS = (MODEL, COMPONENTS, HISTORY, REPORT, *(f"weights.{kind}" for kind in FORMATS), *OF_FIELDS)
 MANY = 2_000_000  # numbers: more weights than this are written as parquet
 
 
@@ -33,6 +37,7 @@ class Results:
     source: RowSource
     fingerprint: dict[str, Any]
     weights: Any  # those of the fit
+    field: Field
 
     def write_model(self) -> None:
         """The model alone, with the share of each part where there are weights."""
@@ -40,6 +45,7 @@ class Results:
         from partwise.estimators.weights import part_shares
 
         if self.weights is not None:
+            self.field.name_parts(self.model, self.weights)
             self.model.part_shares_ = part_shares(self.model.components_, self.weights)
         self._write(MODEL, partial(save, self.model, data=self.fingerprint))
 
@@ -48,7 +54,7 @@ class Results:
         from partwise.io.writing import write_table
 
         model, table = self.model, self.table
-        parts = part_names(len(model.components_))
+        parts = model.part_names_
         features = table.feature_names or [f"feature_{j}" for j in range(model.n_features_in_)]
         components = partial(write_table, rows=model.components_, columns=features, names=parts, corner="part")
         self._write(COMPONENTS, components)
@@ -56,12 +62,16 @@ class Results:
         self._write(f"weights.{self._format(self.weights.shape)}", rows)
         if hasattr(model, "history_"):
             self._write(HISTORY, partial(write_history, history=model.history_))
+        with self._writing("the tables of the field"):
+            self.field.write(self.folder, self.field.found(model, self.weights))
 
-    def write_report(self, warnings: Sequence[str], about: dict[str, str]) -> None:
-        """The page."""
+    def write_report(self, fitted: Fitted, about: dict[str, str]) -> None:
+        """The page, which finds out by itself much of what the fit has warned of."""
         from partwise.report import write_report
+        from partwise.report.findings import found_here
 
         name = Path(self.job.data).name
+        told = zip(fitted.warnings, fitted.kinds, strict=True)
         self._write(
             REPORT,
             partial(
@@ -72,16 +82,23 @@ class Results:
                 feature_names=self.table.feature_names,
                 sample_names=self.table.sample_names,
                 image_shape=self.job.image_shape or self.table.image_shape,
-                title=f"{len(self.model.components_)} parts of {name}",
+                title=f"{self.field.counted(len(self.model.components_))} of {name}",
                 about=about,
                 command=self.job.command(self.folder.path),
-                warnings=tuple(warnings),
+                warnings=[text for text, kind in told if not found_here(kind)],
+                verdicts=fitted.verdicts,
+                **self.field.shown(self.field.found(self.model, self.weights)),
             ),
         )
 
     def _write(self, name: str, write: Callable[[Path], object]) -> None:
-        try:
+        with self._writing(name):
             self.folder.write(name, write)
+
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             there = self.folder.path.is_dir()
             rest = "; with --resume it can be finished" if there else ": the folder was taken away"
@@ -91,11 +108,6 @@ class Results:
         if self.job.weights_format != "auto":
             return self.job.weights_format
         return "parquet" if shape[0] * shape[1] > MANY else "csv"
-
-
-def part_names(count: int) -> list[str]:
-    """Names of the rows of ``components_``, counted from 0; the report's "Part 1" is the one with the largest share."""
-    return [f"component_{j}" for j in range(count)]
 
 
 def write_history(path: Path, history: Any) -> None:

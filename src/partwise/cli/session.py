@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from partwise.cli.console import INTERRUPTED, Failure, Voice, errors, plain, told
+from partwise.cli.fields import Field
 from partwise.cli.files import writing
-from partwise.cli.fitting import Fitted, align_start, build_model, fit, start_file
+from partwise.cli.fitting import Fitted, align_start, build_model, check_names, fit, judged, start_file
 from partwise.cli.provenance import names_hash, parameters
 from partwise.cli.reading import names_note
 from partwise.cli.results import MODEL, Results
-from partwise.cli.wording import told_of
+from partwise.cli.wording import suspected, told_of
 
 if TYPE_CHECKING:
     from partwise.cli.job import Job
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
     from partwise.runs import Interrupt, RunFolder
     from partwise.sources import RowSource
 
+COUNTING = ("likelihood", "topics")  # methods whose model is one of counts
+EXPECTED = {"texts": ("labels", "depth"), "spectra": ("depth",)}  # what is no mistake in a field
 KINDS = {"schema": int, "status": str, "job": dict, "data": dict, "outputs": dict, "inputs": dict, "fit": dict}
 KINDS |= {"warnings": list, "timings": dict, "resumed": list, "versions": dict, "sessions": list}
-WAITS = "the iteration ends first; Ctrl-C again stops at once"
+WAITS = "Ctrl-C heard: what has begun ends first, then all is written; again stops at once"
 
 
 class Session:
@@ -46,6 +49,8 @@ class Session:
     """
 
     fitted: Fitted
+    suspected: list[str]
+    field: Field
 
     def __init__(
         self, job: Job, folder: RunFolder, voice: Voice, manifest: dict[str, Any] | None, *, resume: bool, force: bool
@@ -53,7 +58,11 @@ class Session:
         from partwise.runs import Timings
 
         self.job, self.folder, self.voice = job, folder, voice
+        self.suspected = []
         self.earlier, self.resume, self.force = manifest, resume, force
+        # with other limits the fit goes on where they ended it
+        self.longer = resume and manifest is not None and manifest["job"]["options"] != job.as_json()["options"]
+        self.choice: Any = None
         self.timings = Timings((manifest or {}).get("timings", {}) if resume else {})
 
     def run(self, checkpoint_every: float) -> int:
@@ -79,10 +88,12 @@ class Session:
                 begun = True
                 with bar(errors(), hidden=self.voice.quiet) as progress:
                     with Interrupt(lambda: _wait(progress)) as interrupt:
+                        self._choose(model, source, progress)
                         results = self._fit(model, table, source, known, progress, interrupt, checkpoint_every)
+                        self._judge(source, progress)
                     with step(progress, "Writing"), self.timings.of("write"):
                         results.write_tables()
-                        results.write_report(self.fitted.warnings, self._about())
+                        results.write_report(self.fitted, self._about())
         except (KeyboardInterrupt, AtOnce):
             self._give_up(begun)
             rest = f"; --resume -o {self.folder.path} {self.prospect}" if begun and self._kept else ""
@@ -121,7 +132,8 @@ class Session:
 
         show = bar(errors(), hidden=self.voice.quiet)
         with self.timings.of("read"), told(2), show, step(show, "Reading"):
-            table = self.job.reading.read(self.job.data)
+            self.field = Field(self.job, self.job.reading.read(self.job.data))
+            table = self.field.table
             if 0 in table.X.shape:
                 raise Failure(f"{self.job.data}: there is no number in it (shape {table.X.shape})", 2)
             raw = table.source()
@@ -129,9 +141,24 @@ class Session:
             known = fingerprint(raw) | {"names": names_hash(table)}
         self.voice.say(summary)
         self.voice.say()
-        self.voice.warn(names_note(table))
+        for note in self.field.notes:
+            self.voice.say(note)
+        self.voice.warn([*names_note(table), *self._suspected(table, raw)])
         self._compare(known)
         return table, raw, known
+
+    def _suspected(self, table: Table, source: RowSource) -> list[str]:
+        """What looks like a mistake of a first try; those of a run that is gone on with have been told."""
+        from partwise.io.suspicions import suspicions
+
+        if self.resume:
+            return []
+        counting = self.job.method in COUNTING or str(self.job.options.get("beta_loss")) in ("kullback-leibler", "1")
+        found = suspicions(table, source, counting=counting, preparation=self.job.preprocess)
+        known = "" if self.field.profile is None else self.field.profile.name
+        found = [one for one in found if one.kind not in EXPECTED.get(known, ())]
+        self.suspected = [f"{text[:1].upper()}{text[1:]}." for text in map(suspected, found)]
+        return self.suspected
 
     def _compare(self, known: dict[str, Any]) -> None:
         """The data of a run that is repeated must be the same."""
@@ -177,7 +204,7 @@ class Session:
         """What would otherwise be found out after the fit."""
         n, m = table.X.shape
         k = model.n_components
-        if k is not None and k > min(n, m):
+        if isinstance(k, int) and k > min(n, m):
             raise Failure(f"-k {k} is too many for {n:,} samples of {m:,} features: at most {min(n, m)}", 2)
         shape = self.job.image_shape
         if shape and shape[0] * shape[1] != m:
@@ -189,7 +216,8 @@ class Session:
         data = {"path": self.job.path, **known}
         if self.resume:
             assert self.earlier is not None
-            self.folder.begin(self.earlier | {"data": data, "timings": self.timings}, self.earlier)
+            job = {"job": self.job.as_json(), "command": self.job.command(self.folder.path)} if self.longer else {}
+            self.folder.begin(self.earlier | plain(job) | {"data": data, "timings": self.timings}, self.earlier)
             return
         entries = {
             "command": self.job.command(self.folder.path),
@@ -202,6 +230,31 @@ class Session:
             "resumed": [],
         }
         self.folder.begin(plain(entries) | {"timings": self.timings})
+
+    def _choose(self, model: Any, source: RowSource, progress: Any) -> None:
+        """The number of parts, where none was given; a run that is gone on with has it already."""
+        from partwise.cli.rank import choose
+        from partwise.io.preparation import prepare
+
+        if model.n_components is not None:
+            return
+        manifest = self.folder.manifest
+        if not (self.resume and isinstance(manifest.entries.get("choice"), dict)):
+            with self.timings.of("rank"), told(2):
+                prepared = prepare(source, self.job.preprocess).apply(source)
+                self.choice = choose(prepared, progress, random_state=self.job.seed)
+            manifest.update(choice=plain(self.choice.facts() | {"sentence": str(self.choice)}))
+        found = manifest["choice"]
+        k = found["k"] or found["low"]
+        if found["k"] is None and k < 2:
+            raise Failure(f"the number of parts {found['sentence']}: give it with -k; partwise rank shows more", 2)
+        if found["k"] is None:
+            self.voice.warn([f"The number of parts {found['sentence']}. {k} are taken; -k gives another number."])
+        else:
+            self.voice.say(f"{found['sentence'][:1].upper()}{found['sentence'][1:]}.")
+        check_names(self.job, k)
+        model.set_params(n_components=k)
+        manifest.update(parameters=manifest["parameters"] | {"n_components": k})
 
     def _fit(
         self,
@@ -218,27 +271,50 @@ class Session:
         from partwise.estimators.weights import stored_weights
 
         manifest = self.folder.manifest
-        if self.resume and self.folder.has(MODEL) and manifest["fit"].get("finished"):
+        if self.resume and not self.longer and self.folder.has(MODEL) and manifest["fit"].get("finished"):
             with told():
                 model = load(self.folder.path / MODEL)
             weights = stored_weights(model, source, check=False)
-            self.fitted = Fitted(model, weights, list(manifest["warnings"]))
-            return Results(self.folder, self.job, model, table, source, known, weights)
+            notes = list(manifest["warnings"])
+            self.fitted = Fitted(model, weights, notes, list(manifest.entries.get("warning_kinds", [""] * len(notes))))
+            return Results(self.folder, self.job, model, table, source, known, weights, self.field)
         iterates = "callbacks" in model.get_params(deep=False)  # what does not end between iterations ends at once
         with interrupt.held() if iterates else nullcontext():
             try:
                 with self.timings.of("fit"), told_of(self.job.data, table):
                     self.fitted = fit(model, source, self.job, self.folder, progress, interrupt, every)
             except Failure as failure:
-                raise Failure(failure.message + _others(failure.__cause__), failure.code) from failure.__cause__
+                hint = _others(failure.__cause__, source)
+                raise Failure(failure.message + hint, failure.code) from failure.__cause__
             if self.fitted.done_before:
                 manifest["resumed"].append(self.fitted.done_before)
             # in the manifest with the model itself: what is told of a fit is told of the model that is there
             facts = plain(self.fitted.facts()) | {"finished": not self.fitted.interrupted}
-            manifest.entries.update(fit=facts, warnings=self.fitted.warnings, noise=_noise(model, source))
-            results = Results(self.folder, self.job, model, table, source, known, self.fitted.weights)
+            self.fitted.warnings[:0], self.fitted.kinds[:0] = self.suspected, [""] * len(self.suspected)
+            if self.choice is not None and hasattr(model, "choice_"):
+                model.choice_ = self.choice
+            manifest.entries.update(fit=facts, warnings=self.fitted.warnings, warning_kinds=self.fitted.kinds)
+            manifest.entries.update(noise=_noise(model, source))
+            results = Results(self.folder, self.job, model, table, source, known, self.fitted.weights, self.field)
             results.write_model()
         return results
+
+    def _judge(self, source: RowSource, progress: Any) -> None:
+        """Ask which parts to believe; Ctrl-C leaves that open, and the rest is written."""
+        from partwise.runs import AtOnce
+        from partwise.runs.progress import step
+
+        if not self.job.judge or self.fitted.interrupted:
+            return
+        try:
+            with step(progress, "Judging", "four fits of halves of the samples"), self.timings.of("judge"):
+                self.fitted.verdicts = judged(self.fitted, source)
+        except (KeyboardInterrupt, AtOnce):
+            self.voice.warn(["Interrupted while parts were judged: the report says nothing of which to believe."])
+        rows = [] if self.fitted.verdicts is None else [asdict(row) for row in self.fitted.verdicts]
+        self.folder.manifest.entries.update(
+            plain({"verdicts": rows}), warnings=self.fitted.warnings, warning_kinds=self.fitted.kinds
+        )
 
     def _about(self) -> dict[str, str]:
         data = self.folder.manifest["data"]
@@ -250,13 +326,16 @@ class Session:
         }
 
     def _end(self) -> int:
-        self.folder.finish("interrupted" if self.fitted.interrupted else "complete")
+        self.folder.finish("interrupted" if self.fitted.interrupted else "complete", keep=self.fitted.limited)
         facts, manifest = self.fitted.facts(), self.folder.manifest.entries
-        self.voice.warn(self.fitted.warnings)
+        self.voice.warn([text for text in self.fitted.warnings if text not in self.suspected])
+        self.voice.say(_decided(self.fitted.model))
         self.voice.say(_outcome(facts, self.timings.get("fit", 0.0)))
+        self.voice.say("" if self.fitted.verdicts is None else _believed(self.fitted))
         outputs = outputs_of(self.folder.path, manifest)
+        width = max(10, *map(len, outputs)) + 1
         for name, path in outputs.items():
-            self.voice.say(f"  {name:<11}{path}")
+            self.voice.say(f"  {name:<{width}}{path}")
         self.voice.result(told_result(self.folder.path, manifest, outputs, self.job.method, facts))
         return INTERRUPTED if self.fitted.interrupted else 0
 
@@ -288,15 +367,17 @@ def told_result(
     """The JSON object of a run that is over."""
     result = {"status": manifest["status"], "folder": str(folder), "outputs": outputs, "method": method}
     result |= {**plain(facts), "warnings": manifest["warnings"], "seconds": manifest["timings"]}
-    return result
+    # how sure the number of parts is, and which parts to believe
+    return result | {name: manifest[name] for name in ("choice", "verdicts") if name in manifest}
 
 
 def _noise(model: Any, source: RowSource) -> dict[str, Any]:
     """What lies outside as many dimensions as there are parts, in the data as the model sees it."""
-    from partwise.noise import name_noise
+    from partwise.report.facts import noise_of
 
-    prepared = model.preparation_.apply(source)
-    found = name_noise(prepared, min(len(model.components_), *prepared.shape))
+    if getattr(model, "missing", None) is not None:
+        return {"sentence": "not measured: entries may be unknown"}
+    found = noise_of(model, model.preparation_.apply(source))
     return dict(plain(found.facts() | {"sentence": str(found)}))
 
 
@@ -306,14 +387,31 @@ def _wait(progress: Any) -> None:
         progress.update(task, note=WAITS)
 
 
-def _others(error: BaseException | None) -> str:
-    """Which methods take what this one refuses."""
+def _others(error: BaseException | None, source: RowSource) -> str:
+    """Why data may be negative, and which methods take what this one refuses."""
     from partwise.estimators.catalog import METHODS
+    from partwise.io.suspicions import centred
 
     if getattr(error, "kind", "") != "negative":
         return ""
+    why = centred(source)
+    if why is not None:
+        return f". I{suspected(why)[1:]}"
     signed = [method.name for method in METHODS.values() if method.kind._allow_negative]
     return f". These methods take negative data: {', '.join(signed)}"
+
+
+def _decided(model: Any) -> str:
+    """What a model that decides by itself has decided."""
+    found: dict[str, str] = getattr(model, "decisions", dict)()
+    return "\n".join(f"{about}: {told}." for about, told in found.items())
+
+
+def _believed(fitted: Fitted) -> str:
+    """A line a part."""
+    from partwise.belief.telling import verdict_line
+
+    return "\n".join(verdict_line(row, fitted.model.part_names_.__getitem__) for row in fitted.verdicts)
 
 
 def _outcome(facts: dict[str, Any], seconds: float) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,13 +15,14 @@ from partwise.cli.files import make_folder
 from partwise.cli.models import open_model
 from partwise.cli.options import Saying, grouped
 from partwise.cli.reading import Reading, names_note
-from partwise.cli.results import FORMATS, part_names
+from partwise.cli.results import FORMATS
 from partwise.cli.wording import told_of
 
 if TYPE_CHECKING:
     from partwise.io import Table
     from partwise.sources import RowSource
 
+WORDS = ("texts", "documents")
 SUFFIXES = tuple(f".{kind}" for kind in FORMATS)
 
 
@@ -63,12 +66,14 @@ def transform(
         make_folder(out.parent)
         with bar(errors(), hidden=saying.quiet) as progress:
             with step(progress, "Reading"):
-                table = reading.read(data)
+                table = _as_fitted(reading, model, fitted, data).read(data)
+                words = table.format in WORDS  # those that the model does not know are none of its features
+                ignore_extra, fill_missing = ignore_extra or words, fill_missing or words
                 source = _matched(fitted, table, data, ignore_extra=ignore_extra, fill_missing=fill_missing)
             with step(progress, "Weights"):
                 weights, error = _weights(fitted, source, data, table)
             with step(progress, "Writing"):
-                _write(out, weights, table)
+                _write(out, weights, fitted.part_names_, table)
         n, k = weights.shape
         voice.warn(names_note(table))
         voice.say(f"Weights of {n:,} samples for {k} parts, relative error {error:.4g}: {out}")
@@ -76,6 +81,31 @@ def transform(
             {"status": "complete", "weights": str(out), "shape": [n, k], "error": error, "model": str(model)}
             | {"data": data}
         )
+
+
+def _as_fitted(reading: Reading, path: Path, model: Any, data: str) -> Reading:
+    """How new texts are read: as those of the fit, of which its folder and the model's words tell."""
+    from partwise.exceptions import InputError
+    from partwise.runs import MANIFEST, read_manifest
+
+    if reading.given():
+        return reading
+    names = getattr(model, "feature_names_in_", ())
+    folder = path if path.is_dir() else path.parent
+    kept: dict[str, Any] = {}
+    if (folder / MANIFEST).is_file():
+        with suppress(InputError, OSError):
+            kept = read_manifest(folder, {"job": dict}, of="partwise fit")["job"].get("reading", {})
+    wanted: dict[str, Any] = {name: kept[name] for name in ("format", "text", "encoding") if name in kept}
+    if wanted.get("format") == "documents" and Path(data).is_dir():
+        wanted = {name: value for name, value in wanted.items() if name == "encoding"}
+    elif wanted.get("format") != "documents" and not Path(data).is_dir():
+        return reading
+    longest = max((str(name).count(" ") + 1 for name in names), default=1)
+    with_texts = wanted.get("format") == "documents" or (Path(data).is_dir() and "ngrams" in kept)
+    if longest > 1 and with_texts:
+        wanted["ngrams"] = longest
+    return replace(reading, **wanted)
 
 
 def _matched(model: Any, table: Table, data: str, *, ignore_extra: bool, fill_missing: bool) -> RowSource:
@@ -105,11 +135,11 @@ def _weights(model: Any, source: RowSource, data: str, table: Table) -> tuple[An
         return weights, relative_error(model, source, weights)
 
 
-def _write(out: Path, weights: Any, table: Table) -> None:
+def _write(out: Path, weights: Any, parts: list[str], table: Table) -> None:
     from partwise.io.writing import write_table
 
     try:
         with told():
-            write_table(out, weights, part_names(weights.shape[1]), names=table.sample_names)
+            write_table(out, weights, parts, names=table.sample_names)
     except Failure as failure:
         raise Failure(f"cannot write {out}: {failure.message}") from failure

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from partwise.exceptions import DegenerateDataWarning, InputError, Place
     from partwise.io import Table
+    from partwise.io.suspicions import Suspicion
     from partwise.outcomes import Stop
 
 FLAGS = {"X": "the data", "n_components": "-k", "random_state": "--seed", "init": "--init"}
+FLAGS |= {"map_shape": "--map-shape", "reference": "--reference", "names": "--names"}
+TWO_WAYS = ("header", "row_names")
 HINTS = {  # by what is wrong, and with which argument
     ("features", "names"): "; --fill-missing takes missing ones for 0, --ignore-extra drops unknown ones",
     ("value", "init"): " A file of components can be given too, and there is none of that name.",
@@ -38,7 +41,17 @@ def _flag(parameter: str) -> str | None:
     from partwise.cli.reading import Reading
 
     reading = {one.name for one in fields(Reading)}
-    return f"--{parameter.replace('_', '-')}" if parameter in reading else FLAGS.get(parameter)
+    flag = parameter.replace("_", "-")
+    if parameter in TWO_WAYS:
+        return f"--{flag} or --no-{flag}"
+    return f"--{flag}" if parameter in reading else FLAGS.get(parameter)
+
+
+def suspected(one: Suspicion) -> str:
+    """What looks like a mistake, with the flag that mends it."""
+    words = {"transpose": "--transpose", "preprocess": "--preprocess", "unit": "--preprocess unit"}
+    words |= {"counting": "--method likelihood", "drop": f"--drop {one.details.get('columns', '')}"}
+    return one.told(words)
 
 
 def sentence(warning: Warning) -> str:

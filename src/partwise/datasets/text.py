@@ -77,7 +77,7 @@ def read_texts(
         if not path.is_dir():
             return _read_counts(path, vocabulary, min_count, weighting, transpose)
         files = _text_files(path)
-        texts = [_decoded(path / name, encoding) for name in files]
+        texts = [decoded(path / name, encoding) for name in files]
         extra: dict[str, Any] = {"sample_names": [name.as_posix() for name in files], "labels": _folders(files)}
         name = path.resolve().name
     else:
@@ -116,7 +116,7 @@ def _folders(files: list[Path]) -> np.ndarray | None:
     return np.array([name.parts[0] for name in files]) if all(len(name.parts) > 1 for name in files) else None
 
 
-def _decoded(path: Path, encoding: str) -> str:
+def decoded(path: Path, encoding: str) -> str:
     data = path.read_bytes()
     try:
         return data.decode(encoding)
@@ -215,7 +215,7 @@ def _vocabulary(path: Path, given: Any, n_words: int) -> list[str] | None:
         origin = str(given)
         if not Path(given).is_file():
             raise InputError(f"vocabulary: there is no file {given}")
-        given = _decoded(Path(given), "utf-8").splitlines()
+        given = decoded(Path(given), "utf-8").splitlines()
     words = [str(word) for word in given]
     if len(words) != n_words:
         raise InputError(f"{origin} has {len(words)} words for the {n_words} columns of {path}")

@@ -90,19 +90,31 @@ def check_shape(path: Path, shape: tuple[int, ...], content: int, line: int | No
 
 
 def check_memory(path: Path, need: float) -> None:
-    """Refuse what does not fit into the memory of this machine."""
-    there = physical_memory()
-    if need > there:
-        raise fail(path, f"needs {size_text(need)} of memory, and this machine has {size_text(there)}", kind="memory")
+    """Refuse what does not fit into the memory of this machine, or below the limit of this process."""
+    there, left = physical_memory(), room_left()
+    if need > min(there, left):
+        has = (
+            f"this machine has {size_text(there)}" if there <= left else f"this process may take {size_text(left)} more"
+        )
+        raise fail(path, f"needs {size_text(need)} of memory, and {has}", kind="memory")
 
 
-def check_room() -> None:
-    """Refuse to begin work for which the limit of this process leaves no room: libraries of algebra end it at that."""
-    left = room_left()
-    if left < BLAS_ROOM:
+def check_room(need: float = 0.0) -> None:
+    """Refuse to begin work that needs so many bytes at least, where they are not there.
+
+    Something is always needed: libraries of algebra end the process where it has no room for them.
+    """
+    left, there = room_left(), physical_memory()
+    if left < need + BLAS_ROOM:
         raise InputError(
-            f"there is not enough memory: {size_text(left)} are left of the limit of this process, and work on a block "
-            f"takes {size_text(BLAS_ROOM)}; raise the limit (ulimit -v), or free memory",
+            f"there is not enough memory: {size_text(left)} are left of the limit of this process, and this takes "
+            f"{size_text(need + BLAS_ROOM)} at least; raise the limit (ulimit -v), or free memory",
+            kind="memory",
+        )
+    if need > there:
+        raise InputError(
+            f"there is not enough memory: this takes {size_text(need)} at least, and this machine has "
+            f"{size_text(there)}; give a path or a memory map, of which rows stay on disk, or ask for fewer components",
             kind="memory",
         )
 

@@ -44,7 +44,7 @@ class Header(NamedTuple):
 def npy_header(path: Path) -> Header:
     """The header of a ``.npy`` file that holds as much as it declares."""
     with reading(path, ".npy file"), open_file(path) as file:
-        header = _header(path, file)
+        header = _header(path, file, path.stat().st_size)
         there = path.stat().st_size - header.start
         if header.need > there:
             raise fail(
@@ -99,7 +99,7 @@ class Archive:
         if info.file_size > max(info.compress_size, 1) * LARGEST_RATIO or info.compress_size > self.path.stat().st_size:
             raise fail(self.path, f"{name} declares {info.file_size} bytes, which its {info.compress_size} cannot hold")
         with self._archive.open(info) as file:
-            header = _header(self.path, file)
+            header = _header(self.path, file, info.file_size)
         if header.need > info.file_size:
             raise fail(
                 self.path,
@@ -120,10 +120,10 @@ class Archive:
 
     def sparse_shape(self) -> tuple[int, int]:
         """The shape that a sparse matrix declares."""
-        shape = tuple(int(n) for n in self.array("shape").ravel())
-        if len(shape) != 2:
-            raise fail(self.path, f"a sparse matrix of shape {shape}")
-        return shape
+        declared = self.array("shape").ravel()
+        if len(declared) != 2 or declared.dtype.kind not in "iu":
+            raise fail(self.path, f"a sparse matrix of shape {tuple(declared.tolist())}")
+        return int(declared[0]), int(declared[1])
 
     def sparse(self) -> sp.csr_array:
         """The sparse matrix, its indices checked, as compiled loops trust them."""
@@ -159,15 +159,24 @@ def open_npz(path: Path) -> Iterator[Archive]:
         yield Archive(path, archive)
 
 
-def _header(path: Path, file: BinaryIO | Any) -> Header:
+def _header(path: Path, file: BinaryIO | Any, size: int) -> Header:
+    """What is declared in the first of so many bytes, none of which is taken before it is known to be there."""
     version = npy.read_magic(file)
-    read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
-    if read is None:  # version 3 is 2 with names of fields in UTF-8, and fields are no matrix
+    known = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): (4, npy.read_array_header_2_0)}.get(version)
+    if known is None:  # version 3 is 2 with names of fields in UTF-8, and fields are no matrix
         raise fail(path, f"version {version[0]}.{version[1]} of the format is not known")
+    width, read = known
+    begin = file.tell()
+    length = int.from_bytes(file.read(width), "little")
+    if length > size - begin - width:
+        raise fail(path, f"declares a header of {length} bytes, and holds {size}: it is cut off")
+    file.seek(begin)
     with _PARSING:
         shape, fortran, dtype = read(file)
     if dtype.hasobject:
         raise fail(path, "holds Python objects (a pickle), which could run any program: they are refused")
     if any(n < 0 for n in shape):
         raise fail(path, f"declares the shape {shape}")
+    if 0 in shape:  # an array of nothing could declare any number of rows
+        check_shape(path, shape, size)
     return Header(shape, fortran, dtype, file.tell())

@@ -10,6 +10,7 @@ HOMES = {
     "ANLS": "classic",
     "AnchorTopics": "topics",
     "Archetypes": "archetypes",
+    "Bayes": "bayes",
     "ConservativeNMF": "conservative",
     "ConvexHull": "separable",
     "EllipsoidalSPA": "separable",
@@ -19,6 +20,7 @@ HOMES = {
     "Likelihood": "likelihood",
     "MU": "multiplicative",
     "MinVol": "minvol",
+    "Parts": "partwise.parts.estimator",  # above: it is made of all others and of what is believed of them
     "PreconditionedSPA": "separable",
     "Purification": "purification",
     "SPA": "separable",
@@ -39,6 +41,7 @@ __all__ = [
     "XRAY",
     "AnchorTopics",
     "Archetypes",
+    "Bayes",
     "ConservativeNMF",
     "ConvexHull",
     "EllipsoidalSPA",
@@ -46,6 +49,7 @@ __all__ = [
     "KMeans",
     "Likelihood",
     "MinVol",
+    "Parts",
     "PreconditionedSPA",
     "Purification",
     "SeparableLP",
@@ -54,6 +58,7 @@ __all__ = [
 if TYPE_CHECKING:
     from partwise.estimators.and_ import AND
     from partwise.estimators.archetypes import Archetypes
+    from partwise.estimators.bayes import Bayes
     from partwise.estimators.classic import ANLS, HALS
     from partwise.estimators.clustered import TSVD, KMeans
     from partwise.estimators.conservative import ConservativeNMF
@@ -67,9 +72,15 @@ if TYPE_CHECKING:
     from partwise.estimators.tsvdnmf import TSVDNMF
 
 
+def home_of(name: str) -> str:
+    """The module of an estimator."""
+    home = HOMES[name]
+    return home if "." in home else f"{__name__}.{home}"
+
+
 def __getattr__(name: str) -> Any:
     if name in HOMES:
-        return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
+        return getattr(import_module(home_of(name)), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

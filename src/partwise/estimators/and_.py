@@ -25,7 +25,7 @@ from partwise.algorithms.thresholds import (
 )
 from partwise.estimators.base import generator
 from partwise.estimators.monitoring import Monitored
-from partwise.estimators.spanned import Spanned
+from partwise.estimators.spanned import Floored
 from partwise.exceptions import InputError
 from partwise.metrics.conditions.start import RecoveryMeasures
 from partwise.outcomes import CHANGE
@@ -35,7 +35,7 @@ from partwise.starts import make_start, near_pure_start
 STEPS = 50  # T of the paper's experiments (under noise 100)
 
 
-class AND(Spanned, Monitored):
+class AND(Floored, Monitored):
     r"""Alternating non-negative gradient descent, as published: decode, threshold, gradient steps.
 
     Y. Li and Y. Liang's Algorithm 1 [1]_, and by default with the constants of their experiments. A stage with the

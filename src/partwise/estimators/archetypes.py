@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ from partwise.algorithms.directions import SAMPLES, Directions, find_directions
 from partwise.algorithms.loop import Ending, Progress, Stages, State
 from partwise.algorithms.minvol import enclosing
 from partwise.algorithms.signal import nothing
+from partwise.algorithms.singles import lloyd, singles
 from partwise.estimators.base import Looped
 from partwise.outcomes import GAP
 from partwise.sources import Inspection, RowSource, inspect, source_of
@@ -42,8 +44,8 @@ class Archetypes(Looped):
     n_components : int, optional
         Number of components, at most the smaller of the numbers of samples and features, which is the default.
     trim : float, default=0.1
-        Share of a part's samples that are averaged: the most extreme tenth. Smaller is less biased if few samples are
-        pure, and noisier.
+        Share of a part's samples that are averaged: the most extreme tenth (all, if `pure_`). Smaller is less biased if
+        few samples are pure, and noisier.
     starts : int, default=32
         How many descents compete.
     max_iter : int, default=200
@@ -68,6 +70,10 @@ class Archetypes(Looped):
     refined_ : bool
         Whether the parts are those of the smallest simplex, since hardly any samples are pure, or so few that this
         cannot be told, and it explains clearly more.
+    pure_ : bool
+        Whether a single part explains each sample up to noise, as it does texts. Parts are then the means of all of
+        their samples (nothing is trimmed, the objective is the mean of one less the cosine with the nearest part): the
+        most extreme ones would be extreme in noise.
     rival_ : float
         How much larger, relatively, the objective of the best minimum with other parts is; infinite if none was found.
         Close to 0 the choice between the two is a toss, and at 0 the other one fits better, by per mills, and makes
@@ -149,13 +155,19 @@ class Archetypes(Looped):
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
     ) -> Iterator[Progress]:
         if seen.squared_norm == 0.0:
-            self.mass_, self.moved_, self.rival_ = np.zeros(k), np.zeros(k), np.inf
+            self.mass_, self.moved_, self.rival_, self.pure_ = np.zeros(k), np.zeros(k), np.inf, False
             return nothing(k, source, state)
         data = find_directions(source, k, rng)
-        found = None if state is not None else search(data, k, trim=self.trim, starts=self.starts, rng=rng)
+        finish = partial(_components, data=data, signed=seen.n_negative > 0, dtype=source.dtype)
+        # a copy: what is found in mixtures does not depend on having asked
+        found = None if state is not None else singles(data, k, starts=self.starts, rng=deepcopy(rng))
+        self.pure_ = found is not None if state is None else "single" in state
         if state is not None:
             self._keep(state)
-        finish = partial(_components, data=data, signed=seen.n_negative > 0, dtype=source.dtype)
+        if self.pure_:
+            return self._kept(lloyd(data, found, finish=finish, state=state))
+        if state is None:
+            found = search(data, k, trim=self.trim, starts=self.starts, rng=rng)
         return self._kept(archetypes(data, found, trim=self.trim, finish=finish, state=state))
 
     def _find(
@@ -166,7 +178,7 @@ class Archetypes(Looped):
         n = source.shape[0]
         told = self.moved_[narrows(self.mass_, self.trim, min(n, SAMPLES))]
         # of few samples most means cannot be narrowed, and whether any are pure is not told: what pays, pays
-        if seen.n_negative or (2 * len(told) >= k and not np.median(told) > IMPURE):
+        if self.pure_ or seen.n_negative or (2 * len(told) >= k and not np.median(told) > IMPURE):
             return H
         # as many samples as the search has looked at, always the same ones
         some = np.arange(n) if n <= SAMPLES else np.sort(np.random.default_rng(0).choice(n, SAMPLES, replace=False))
@@ -185,7 +197,8 @@ class Archetypes(Looped):
 
     def _keep(self, state: State) -> None:
         self.mass_ = shares(np.asarray(state["weights"]))
-        self.moved_, self.rival_ = np.asarray(state["moved"]), float(state["rival"])
+        self.moved_ = np.zeros(len(self.mass_)) if self.pure_ else np.asarray(state["moved"])
+        self.rival_ = float(state["rival"])
 
 
 def _components(E: Array, data: Directions, signed: bool, dtype: npt.DTypeLike) -> Array:

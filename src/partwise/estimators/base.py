@@ -13,30 +13,40 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _clone_parametrized
+from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from partwise.algorithms.loop import Progress, State, run
 from partwise.algorithms.randomness import packed
+from partwise.door.guard import check_room
 from partwise.door.matrices import check_form
 from partwise.estimators import telling
 from partwise.estimators.amounts import find_amounts, shares_of
 from partwise.estimators.continuing import OF, check_state, ticket
+from partwise.estimators.naming import NamedParts
+from partwise.estimators.observing import NOTHING, Told, startable, warn_untold
+from partwise.estimators.ranking import RankedFeatures
+from partwise.estimators.showing import Shown
 from partwise.estimators.weighing import Weighing, check_weighing, ready
 from partwise.exceptions import InputError, Place, user_level
+from partwise.io.matching import aligned
+from partwise.io.objects import known
 from partwise.io.opening import open_source
 from partwise.io.preparation import KINDS, Preparation, prepare
+from partwise.io.table import Table
 from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.metrics import RecoveryMeasures, total_correlation_error
 from partwise.metrics.residuals import squared_residual
 from partwise.outcomes import KKT, Stop
 from partwise.sources import Inspection, RowSource, blocks, brings_own_rows, inspect
+from partwise.sources.inspection import check_steady, steady
+from partwise.sources.observed import COMPLETE, Observed
 from partwise.sources.passes import single_blas_thread
 from partwise.starts import INITS, make_start
 
 
-class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators.
 
     A subclass documents its parameters and finds the components in ``_find``; where weights are not plain least
@@ -52,8 +62,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     preparation_: Preparation = Preparation()  # also of models that were never fitted, but given components
     _weighable: ClassVar[bool] = True
     _sets_aside: ClassVar[bool] = False  # whether samples that are unlike all others have no say
+    _keeps_weights: ClassVar[bool] = False  # whether iterations go over weights of all samples, beside the rows
     weighing: Any = None  # see set_weighing
     weighing_: Weighing = Weighing()
+    _observed: Observed = COMPLETE  # during a fit: what is known of the data, and how much it counts
 
     def set_preparation(self, kind: str) -> Self:
         """Have the model prepare whatever it is given: `fit` learns how, and does it, and `transform` does it again.
@@ -209,7 +221,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ndarray or Dask array of shape (n_samples, n_components)
             Non-negative weights.
         """
-        return self._weights_of(*self._fit(X, weights=True))
+        X = known(X)
+        return self._given_back(X, self._weights_of(*self._fit(X, weights=True)))
 
     def transform(self, X: Any) -> Any:
         """Weights of ``X`` for the components found, each sample exact and by itself.
@@ -225,10 +238,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Non-negative weights.
         """
         check_is_fitted(self)
-        source = self._open(X, reset=False)
-        # weights are computed sample by sample at any scale, so nothing is squared that could overflow
-        self._check_data(inspect(source), squares=False)
-        return source.deliver(self._decode(source))
+        X = known(X)
+        source, observed = self._readable(X)
+        return self._given_back(X, source.deliver(self._decode(source, observed=observed)))
 
     def inverse_transform(self, X: Any) -> Any:
         """The samples that weights stand for: ``W @ components_``, prepared as those of the fit were.
@@ -255,10 +267,6 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 kind="shape",
             )
         return W @ self.components_
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """The call that makes it."""
@@ -308,32 +316,68 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """The components where they were found: weighed, if the model weighs."""
         return self.weighing_.weighed(self.components_)
 
-    def _decode(self, source: RowSource, *, stored: bool = False) -> Any:
+    def _readable(self, X: Any, told: Told = NOTHING) -> tuple[RowSource, Observed]:
+        """Rows to be decoded, opened and looked at, and what is known of them."""
+        source, observed, seen = self._observe(self._open(X, reset=False), told)
+        # weights are computed sample by sample at any scale, so nothing is squared that could overflow
+        self._check_data(seen, squares=False)
+        return source, observed
+
+    def _observe(self, source: RowSource, told: Told) -> tuple[RowSource, Observed, Inspection]:
+        """The rows, what is known of them and how much it counts, and what a pass over them has seen."""
+        return source, COMPLETE, inspect(source)
+
+    def _decode(self, source: RowSource, *, stored: bool = False, observed: Observed = COMPLETE) -> Any:
         """The weights, beside the rows; stored, on disk where the rows are there."""
         k = len(self.components_)
-        decode = self.weighing_.decoding(self._decoder(source.dtype))
-        return source.map_rows(decode, width=k, out=source.scratch(k) if stored else None)
+        entries = observed.split(observed.beside(source))[1]
+        given = () if entries is None else (entries,)
+        decode = self._block_decoder(source.dtype, observed)
+        return source.map_rows(decode, *given, width=k, out=source.scratch(k) if stored else None)
+
+    def _block_decoder(self, dtype: Any, observed: Observed) -> Any:
+        """Block function that gives the weights of a block of rows, in the data's units, with holes if it has some."""
+        if observed.holes or observed.entries is not None:
+            return self._incomplete_decoder(dtype, observed)
+        return self.weighing_.decoding(self._decoder(dtype))
+
+    def _incomplete_decoder(self, dtype: Any, observed: Observed) -> Any:
+        """The same for rows with holes, or with weights of entries beside them."""
+        raise NotImplementedError
 
     # what is computed between passes is small, and BLAS's threads would still be spinning in the next pass
     @single_blas_thread()
     def _fit(
-        self, X: Any, truth: Any = None, *, weights: bool = False, stored: bool = False, state: State | None = None
+        self,
+        X: Any,
+        truth: Any = None,
+        *,
+        weights: bool = False,
+        stored: bool = False,
+        state: State | None = None,
+        told: Told = NOTHING,
     ) -> tuple[RowSource, Any]:
         """Fit, or leave everything as it was; weights are None if not wanted, or if Ctrl-C came meanwhile."""
         with self._all_or_nothing():
-            source, self.components_ = self._run(X, truth, state)
+            source, self.components_ = self._run(X, truth, state, told)
+            observed = self._observed
+            self.__dict__.pop("_observed", None)
+            self.__dict__.pop("part_labels_", None)  # names of other parts
             self.n_components_ = len(self.components_)
             self.reconstruction_error_ = np.nan
-            W, told = None, False
+            W, interrupted = None, False
             try:
-                W = self._decode(source, stored=stored) if weights else None
-                Ht = np.ascontiguousarray(self.components_.T)
-                decode = self.weighing_.decoding(self._decoder(source.dtype))
-                squared, norm = squared_residual(source, Ht, W=W, decode=decode)
+                with steady(source):
+                    W = self._decode(source, stored=stored, observed=observed) if weights else None
+                    Ht = np.ascontiguousarray(self.components_.T)
+                    decode = self._block_decoder(source.dtype, observed)
+                    squared, norm = squared_residual(source, Ht, W=W, decode=decode, observed=observed)
+                if observed.plain:
+                    check_steady(source, norm)
                 self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
             except KeyboardInterrupt:
-                told = True
-        if told:
+                interrupted = True
+        if interrupted:
             warnings.warn(
                 "interrupted while the weights were computed; the components are kept, reconstruction_error_ is NaN",
                 RuntimeWarning,
@@ -358,13 +402,21 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self.__dict__.update(before)
             raise
 
-    def _run(self, X: Any, truth: Any, state: State | None) -> tuple[RowSource, npt.NDArray[Any]]:
+    def _run(self, X: Any, truth: Any, state: State | None, told: Told) -> tuple[RowSource, npt.NDArray[Any]]:
         self._validate_params()
-        source = self._open(X, reset=True)
-        seen = inspect(source)
+        source, self._observed, seen = self._observe(self._open(X, reset=True), told)
         self._check_data(seen)
         seen.warn()
         k = self._check_n_components(source.shape)
+        held = source.shape[0] if self._keeps_weights and getattr(source, "in_memory", False) else 0
+        check_room(float(k) * (held + 2 * source.shape[1]) * source.dtype.itemsize)
+        if self._observed.holes:
+            warn_untold(source, k)
+        with steady(source):
+            return source, self._found(source, seen, k, truth, state)
+
+    def _found(self, source: RowSource, seen: Inspection, k: int, truth: Any, state: State | None) -> npt.NDArray[Any]:
+        """The components of rows that were looked at: of the weighed ones, in the units of the rows."""
         self.weighing_, weighed, odd = ready(source, self.weighing, k, aside=self._sets_aside)
         if self._sets_aside:
             self.odd_samples_ = odd
@@ -375,7 +427,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             truth if truth is None else self.weighing_.weighed(check_components(truth, source.shape[1], name="truth"))
         )
         H = self._find(weighed, k, within, generator(self.random_state), truth, state)
-        return source, self.weighing_.unweighed(H)
+        return self.weighing_.unweighed(H)
 
     def _open(self, X: Any, *, reset: bool) -> RowSource:
         """The rows as the method sees them: checked for their features, and prepared."""
@@ -385,12 +437,15 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self.preparation_.apply(source)
 
     def _rows_of(self, X: Any, *, reset: bool) -> RowSource:
-        if brings_own_rows(X):
-            source = open_source(X)
+        X = known(X)
+        fitted = None if reset else vars(self).get("feature_names_in_")
+        if brings_own_rows(X) or isinstance(X, Table):
+            source: RowSource = aligned(open_source(X), fitted)
             if min(source.shape) == 0:
                 raise InputError(f"{{parameter}} is empty: shape {source.shape}", parameter="X", kind="empty")
             self._check_features(source.shape[1], source.feature_names, reset=reset)
             return source
+        X = aligned(X, fitted)
         check_form(X)  # before scikit-learn makes other numbers of it
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
@@ -521,7 +576,8 @@ class Looped(Ended, Factorization):
         ndarray or Dask array of shape (n_samples, n_components)
             Non-negative weights.
         """
-        return self._weights_of(*self._fit(X, truth, weights=True, state=state))
+        X = known(X)
+        return self._given_back(X, self._weights_of(*self._fit(X, truth, weights=True, state=state)))
 
     def _begin(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
@@ -614,25 +670,31 @@ class Iterative(Looped):
         """The iterations from the start that ``init`` names, or behind a state."""
         if state is not None:
             return self._iterations(source, state["components"], seen, state)
-        nonnegative = not self._allow_negative
+        nonnegative, rows = not self._allow_negative, startable(source, self._observed)
         # the start is not kept here: it is as large as the components
         return self._iterations(
-            source, make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=nonnegative), seen, None
+            source, make_start(self._init, rows, k, seen=seen, rng=rng, nonnegative=nonnegative), seen, None
         )
 
     @property
     def _init(self) -> Any:
         """What ``init`` is, where the parts are sought: weighed, if the model weighs."""
-        given = self.init
+        given = self.init[1] if is_pair(self.init) else self.init
         if self.weighing_.column_scale is None or isinstance(given, str):
             return given
         given = given.components_ if hasattr(given, "components_") else given
         return self.weighing_.weighed(check_components(given, self.n_features_in_, name="init"))
 
     def _default_n_components(self, largest: int) -> int:
-        init = getattr(self, "init", None)
+        init: Any = getattr(self, "init", None)
+        init = init[1] if is_pair(init) else init
         given = None if isinstance(init, str) else getattr(init, "components_", init)
         return largest if given is None or not np.ndim(given) else len(given)
+
+
+def is_pair(init: Any) -> bool:
+    """Whether a start is weights and components."""
+    return isinstance(init, tuple) and len(init) == 2 and all(np.ndim(one) == 2 for one in init)
 
 
 SETTINGS = ("preparation", "weighing")  # of all estimators, and parameters of none

@@ -52,7 +52,7 @@ class Method:
     @property
     def summary(self) -> str:
         """The first line of the class's documentation, read in its source: to import the class may take seconds."""
-        module = f"{home.__name__}.{home.HOMES[self.estimator]}"
+        module = home.home_of(self.estimator)
         spec = find_spec(module)
         source = getattr(spec and spec.loader, "get_source", lambda module: None)(module)
         if source is None:  # installed without sources
@@ -63,6 +63,13 @@ class Method:
 
 
 _METHODS = (
+    Method(
+        "parts",
+        "Parts",
+        "nothing: it looks at the data first, and says what it found",
+        "those of the method that it takes; a verdict on every part, from fits of halves of the samples",
+        "two to four fits of one method, and four of halves",
+    ),
     Method(
         "facets",
         "Facets",
@@ -86,6 +93,15 @@ _METHODS = (
         "an SVD; then some hundred passes over projected data, each a small program for every sample",
         ("min-vol",),
         measure="fit and volume",
+    ),
+    Method(
+        "bayes",
+        "Bayes",
+        "independent noise, of one size once data is weighed; parts and weights as sparse or dense as they are",
+        "the evidence never falls; which end depends on the start, and that of the larger evidence is to be believed",
+        "one pass an iteration, some tens of them",
+        ("empirical-bayes",),
+        measure="minus the evidence",
     ),
     Method(
         "hals",
@@ -242,10 +258,9 @@ def find_method(name: str) -> Method:
     if wanted in known:
         return known[wanted]
     if wanted == AUTO:
-        raise InputError(
-            "method auto is reserved for a later version, which will choose by the data; name one (partwise methods "
-            "lists them; hals and facets are the ones to try first)"
-        )
+        return METHODS["parts"]
     near = get_close_matches(wanted, known, n=1)
     hint = f"did you mean {known[near[0]].name}? " if near else ""
+    if wanted in ("nmf", "mf", "sklearn", "cd"):
+        hint = "every method here is one of NMF: hals is what scikit-learn calls NMF(solver='cd'), mu its solver='mu'. "
     raise InputError(f"there is no method {name!r}; {hint}the methods are {', '.join(METHODS)}")

@@ -3,75 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from partwise.algorithms.anls import anls
-from partwise.algorithms.engine import PENALTIES, Factor
 from partwise.algorithms.hals import hals, suggested_sweeps
-from partwise.algorithms.loop import Progress, State
-from partwise.estimators.base import Iterative
-from partwise.linalg.nnls import Gram, decode_block
+from partwise.algorithms.loop import Progress, State, until_flat
+from partwise.estimators.constrained import Constrained
 from partwise.sources import Inspection, RowSource
 
-_PENALTIES = {name: [Interval(Real, 0, None, closed="left")] for name in ("l1_W", "l2_W", "l1_H", "l2_H")}
 
-
-class Penalised(Iterative):
-    """Elastic-net penalties on both factors; their sizes are put in here, once."""
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**Iterative._parameter_constraints, **_PENALTIES}
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        init: Any = "pure",
-        l1_W: float = 0.0,
-        l2_W: float = 0.0,
-        l1_H: float = 0.0,
-        l2_H: float = 0.0,
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        callbacks: Any = (),
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.l1_W = l1_W
-        self.l2_W = l2_W
-        self.l1_H = l1_H
-        self.l2_H = l2_H
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.callbacks = callbacks
-
-    @property
-    def kkt_(self) -> float:
-        """Residual of the optimality conditions of both factors, relative to the data."""
-        return float(self.residual_)
-
-    def _on(self, factor: str, size: int) -> Factor:
-        """The penalties that the parameters ask for on a factor."""
-        asked = []
-        for penalty in PENALTIES:
-            values = {name: getattr(self, f"{name}_{factor}", 0.0) for name in penalty.parameters()}
-            if any(values.values()):
-                asked.append(penalty.of(size, **values))
-        return Factor(tuple(asked))
-
-    def _on_W(self) -> Factor:
-        return self._on("W", self.n_features_in_)
-
-    def _decoder(self, dtype: Any) -> Any:
-        return partial(decode_block, gram=Gram.of(self._weighed_parts, dtype, **self._on_W().elastic))
-
-
-class HALS(Penalised):
+class HALS(Constrained):
     """Hierarchical alternating least squares: the fast general-purpose factorization.
 
     Minimises ``1/2 |X - W H|^2 + m (l1_W |W|_1 + l2_W/2 |W|^2) + n (l1_H |H|_1 + l2_H/2 |H|^2)`` over
@@ -81,17 +25,39 @@ class HALS(Penalised):
     Parameters
     ----------
     n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
-    init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
-        Where to start.
+        Number of components, by default the smaller of the numbers of samples and features.
+    init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
+        Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
     sweeps : int or "auto", default="auto"
         Coordinate sweeps over each factor for each pass over the data; "auto" takes as many as cost a fifth of a
         pass, from one (two on dense data) to ten.
     extrapolate : bool, default=True
         Move on along the last step (Ang & Gillis 2019); a round that raised the objective is taken back.
     l1_W, l2_W, l1_H, l2_H : float, default=0
-        Penalties; their meaning depends neither on the number of samples nor of features. Penalise both factors or
-        none: with one alone the other grows without bound while the penalty vanishes.
+        Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone
+        is for components of the other one whose entries have a root mean square of one (Hoyer 2002): without a size
+        the other could take all of it, and the penalty would vanish.
+    smooth_H : float, default=0
+        Penalty of steps between neighbouring features, ``n smooth_H/2 sum_j |h_j+1 - h_j|^2``; beside weights that
+        have a size: `closure`, `l1_W` or `l2_W`.
+    unimodal_H : bool, default=False
+        Whether each part rises to one peak and falls. Parts are solved in turn, and the certificate says that none
+        alone can be improved.
+    sparseness_H : float, optional
+        Least sparseness of each part, from 0 to 1 (one feature), as Hoyer (2004) measures it; as above.
+    fixed : array-like of shape (n_fixed, n_features), optional
+        Parts that are known, the first ones of ``components_``: they are kept as given. `n_components` counts them.
+    bounds : tuple of two, optional
+        Lower and upper bounds of entries of the other parts, numbers or arrays of shape (n_components, n_features); an
+        upper bound of zero is a feature that a part does not have. None is no bound.
+    closure : {"one", "at-most-one"}, optional
+        The sum of every sample's weights, in ``transform`` too.
+    missing : {"nan", "zeros"}, optional
+        What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored; a zero that is
+        stored is known). By default every entry is known, and NaN is refused.
+    stop : {"optimal", "objective"}, default="optimal"
+        When to stop: at a stationary point, by ``tol``; or, cheaper, as soon as the objective has fallen by less than
+        1e-4 of itself over ten iterations. Such a fit is not called converged, and ``kkt_`` says how far it is.
     max_iter : int, default=1000
         Largest number of iterations, each a pass over the data.
     tol : float, default=1e-5
@@ -139,9 +105,10 @@ class HALS(Penalised):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Penalised._parameter_constraints,
+        **Constrained._parameter_constraints,
         "sweeps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "extrapolate": ["boolean"],
+        "stop": [StrOptions({"optimal", "objective"})],
     }
 
     def __init__(
@@ -155,6 +122,14 @@ class HALS(Penalised):
         l2_W: float = 0.0,
         l1_H: float = 0.0,
         l2_H: float = 0.0,
+        smooth_H: float = 0.0,
+        unimodal_H: bool = False,
+        sparseness_H: float | None = None,
+        fixed: Any = None,
+        bounds: Any = None,
+        closure: str | None = None,
+        missing: str | None = None,
+        stop: str = "optimal",
         max_iter: int = 1000,
         tol: float = 1e-5,
         random_state: Any = None,
@@ -167,6 +142,13 @@ class HALS(Penalised):
             l2_W=l2_W,
             l1_H=l1_H,
             l2_H=l2_H,
+            smooth_H=smooth_H,
+            unimodal_H=unimodal_H,
+            sparseness_H=sparseness_H,
+            fixed=fixed,
+            bounds=bounds,
+            closure=closure,
+            missing=missing,
             max_iter=max_iter,
             tol=tol,
             random_state=random_state,
@@ -174,23 +156,28 @@ class HALS(Penalised):
         )
         self.sweeps = sweeps
         self.extrapolate = extrapolate
+        self.stop = stop
 
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
         automatic = suggested_sweeps(seen.nonzero / max(1, source.shape[0]), source.shape[1], len(H0))
-        return hals(
+        iterations = hals(
             source,
             H0,
             squared_norm=seen.squared_norm,
+            W0=None if state is not None else self._start_weights(source.shape[0], len(H0)),
+            weights=self._observed,
+            nonzero=seen.nonzero,
             sweeps=automatic if self.sweeps == "auto" else int(self.sweeps),
             extrapolate=self.extrapolate,
             on_W=self._on_W(),
-            on_H=self._on("H", source.shape[0]),
+            on_H=self._on_H(source.shape[0]),
             tol=self.tol,
             state=state,
         )
+        return iterations if self.stop == "optimal" else until_flat(iterations, tol=self.tol, state=state)
 
 
-class ANLS(Penalised):
+class ANLS(Constrained):
     """Alternating exact non-negative least squares: each factor is solved to optimality given the other.
 
     Fewer, dearer iterations than :class:`HALS`, with the same objective and penalties.
@@ -198,12 +185,31 @@ class ANLS(Penalised):
     Parameters
     ----------
     n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
-    init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
-        Where to start.
+        Number of components, by default the smaller of the numbers of samples and features.
+    init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
+        Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
     l1_W, l2_W, l1_H, l2_H : float, default=0
-        Penalties; their meaning depends neither on the number of samples nor of features. Penalise both factors or
-        none: with one alone the other grows without bound while the penalty vanishes.
+        Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone
+        is for components of the other one whose entries have a root mean square of one (Hoyer 2002): without a size
+        the other could take all of it, and the penalty would vanish.
+    smooth_H : float, default=0
+        Penalty of steps between neighbouring features, ``n smooth_H/2 sum_j |h_j+1 - h_j|^2``; beside weights that
+        have a size: `closure`, `l1_W` or `l2_W`.
+    unimodal_H : bool, default=False
+        Whether each part rises to one peak and falls. Parts are solved in turn, and the certificate says that none
+        alone can be improved.
+    sparseness_H : float, optional
+        Least sparseness of each part, from 0 to 1 (one feature), as Hoyer (2004) measures it; as above.
+    fixed : array-like of shape (n_fixed, n_features), optional
+        Parts that are known, the first ones of ``components_``: they are kept as given. `n_components` counts them.
+    bounds : tuple of two, optional
+        Lower and upper bounds of entries of the other parts, numbers or arrays of shape (n_components, n_features); an
+        upper bound of zero is a feature that a part does not have. None is no bound.
+    closure : {"one", "at-most-one"}, optional
+        The sum of every sample's weights, in ``transform`` too.
+    missing : {"nan", "zeros"}, optional
+        What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored; a zero that is
+        stored is known). By default every entry is known, and NaN is refused.
     max_iter : int, default=1000
         Largest number of iterations, each a pass over the data.
     tol : float, default=1e-5
@@ -255,7 +261,9 @@ class ANLS(Penalised):
             source,
             H0,
             squared_norm=seen.squared_norm,
+            W0=None if state is not None else self._start_weights(source.shape[0], len(H0)),
+            weights=self._observed,
             on_W=self._on_W(),
-            on_H=self._on("H", source.shape[0]),
+            on_H=self._on_H(source.shape[0]),
             state=state,
         )

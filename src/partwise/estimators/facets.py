@@ -14,13 +14,13 @@ from partwise.algorithms.hals import suggested_sweeps
 from partwise.algorithms.loop import Progress, State
 from partwise.algorithms.signal import Signal, find_signal
 from partwise.estimators.base import Iterative
-from partwise.estimators.spanned import Spanned
+from partwise.estimators.spanned import Floored
 from partwise.outcomes import CHANGE
 from partwise.sources import Inspection, RowSource
 from partwise.starts import make_start, near_pure_start
 
 
-class Facets(Spanned, Iterative):
+class Facets(Floored, Iterative):
     """The true parts from a cold start, under strong correlations and noise: the facets of the cone of the samples.
 
     Ours, after Li and Liang's :class:`AND` [1]_. Every part that is absent from some samples makes a facet of the cone

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
+from partwise.algorithms.engine import Divergence, Pair, multiply
 from partwise.algorithms.likelihood import likelihood
 from partwise.algorithms.loop import Progress, State
-from partwise.estimators.classic import Penalised
-from partwise.linalg.poisson import Components, decode_block
+from partwise.estimators.penalised import Penalised
 from partwise.sources import Inspection, RowSource
 
 
@@ -25,12 +24,17 @@ class Likelihood(Penalised):
     Parameters
     ----------
     n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
-    init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
-        Where to start. Multiplicative rounds could never leave zeros, so they are lifted to a small positive value.
+        Number of components, by default the smaller of the numbers of samples and features.
+    init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
+        Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
+        Multiplicative rounds could never leave zeros, so they are lifted to a small positive value.
     l1_W, l2_W, l1_H, l2_H : float, default=0
-        Penalties; their meaning depends neither on the number of samples nor of features. Penalise both factors or
-        none: with one alone the other grows without bound while the penalty vanishes.
+        Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone
+        is for components of the other one whose entries have a root mean square of one (Hoyer 2002): without a size
+        the other could take all of it, and the penalty would vanish.
+    missing : {"nan", "zeros"}, optional
+        What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored; a zero that is
+        stored is known). By default every entry is known, and NaN is refused.
     max_iter : int, default=1000
         Largest number of iterations, each a pass over the data.
     tol : float, default=1e-5
@@ -70,7 +74,8 @@ class Likelihood(Penalised):
     and, unless the data is a sparse matrix in memory, another with the samples: 12 bytes an entry for each. Data with
     more than 2^26 of them (1.6 GB for both copies) stays where it is, and features then have one multiplicative step an
     iteration in the place of sweeps: slower, by a rule that looks at the data alone, so that results do not depend on
-    the machine or on where the rows live.
+    the machine or on where the rows live. With holes, weights of samples, features or entries, a penalty of one
+    factor alone, or weights to start with, all iterations are multiplicative.
 
     References
     ----------
@@ -86,15 +91,23 @@ class Likelihood(Penalised):
     """
 
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
+        on_W, on_H = self._on_W(), self._on_H(source.shape[0])
+        lengths = self._observed.lengths(source.shape)
+        W0 = self._start_weights(source.shape[0], len(H0))
+        if not self._observed.plain or W0 is not None or Pair(on_W, on_H, *lengths).alone:
+            # the kernels have one sum of the components for all samples, and one size of the penalties for all parts
+            loss = Divergence(1.0, self._observed)
+            return multiply(source, H0, W0=W0, loss=loss, on_W=on_W, on_H=on_H, state=state)
         return likelihood(
             source,
             H0,
             nonzero=seen.nonzero,
-            on_W=self._on_W(),
-            on_H=self._on("H", source.shape[0]),
+            on_W=on_W,
+            on_H=on_H,
             tol=self.tol,
             state=state,
         )
 
-    def _decoder(self, dtype: Any) -> Any:
-        return partial(decode_block, components=Components.of(self._weighed_parts.T, **self._on_W().elastic))
+    @property
+    def _divergence(self) -> float:
+        return 1.0

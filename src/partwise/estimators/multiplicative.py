@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
@@ -14,12 +15,11 @@ from partwise.algorithms.engine import Divergence
 from partwise.algorithms.engine.multiplicative import decode_rows
 from partwise.algorithms.loop import Progress, State
 from partwise.algorithms.mu import mu
-from partwise.estimators.classic import Penalised
+from partwise.estimators.base import is_pair
+from partwise.estimators.penalised import Penalised
 from partwise.exceptions import InputError
-from partwise.linalg.nnls import check_components
-from partwise.linalg.poisson import Components, decode_block
 from partwise.sources import Inspection, RowSource
-from partwise.starts.making import check_nonnegative
+from partwise.sources.observed import COMPLETE, Observed
 
 
 class MU(Penalised):
@@ -30,17 +30,23 @@ class MU(Penalised):
     Parameters
     ----------
     n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
-    init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
-        Where to start. Zeros could never be left, so they are lifted to a small positive value.
+        Number of components, by default the smaller of the numbers of samples and features.
+    init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
+        Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
+        Zeros could never be left, so those of components without weights are lifted to a small positive value.
     init_weights : array-like of shape (n_samples, n_components), optional
         Weights to start with, beside components given as `init`: the updates then begin at exactly this pair, zeros
-        included. By default weights are those that fit the components best, lifted like them.
+        included. By default weights are those that fit given components best, lifted like them, and equal beside
+        components that a name stands for.
     beta_loss : float or {"frobenius", "kullback-leibler", "itakura-saito"}, default="frobenius"
         The divergence; the names stand for 2, 1 and 0. For 0 and below the data must be positive.
     l1_W, l2_W, l1_H, l2_H : float, default=0
-        Penalties; their meaning depends neither on the number of samples nor of features. Penalise both factors or
-        none: with one alone the other grows without bound while the penalty vanishes.
+        Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone
+        is for components of the other one whose entries have a root mean square of one (Hoyer 2002): without a size
+        the other could take all of it, and the penalty would vanish.
+    missing : {"nan", "zeros"}, optional
+        What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored; a zero that is
+        stored is known). By default every entry is known, and NaN is refused.
     max_iter : int, default=1000
         Largest number of iterations, each a pass over the data.
     tol : float, default=1e-5
@@ -74,8 +80,8 @@ class MU(Penalised):
     n_features_in_ : int
         Number of features.
     weights_ : ndarray or Dask array of shape (n_samples, n_components)
-        The weights that the last update left, where `init_weights` was given; those of ``transform`` are optimal for
-        ``components_``, and no iterate.
+        The weights that the last update left, where weights to start with were given; those of ``transform`` are
+        optimal for ``components_``, and no iterate.
 
     References
     ----------
@@ -108,6 +114,7 @@ class MU(Penalised):
         l2_W: float = 0.0,
         l1_H: float = 0.0,
         l2_H: float = 0.0,
+        missing: str | None = None,
         max_iter: int = 1000,
         tol: float = 1e-5,
         random_state: Any = None,
@@ -120,6 +127,7 @@ class MU(Penalised):
             l2_W=l2_W,
             l1_H=l1_H,
             l2_H=l2_H,
+            missing=missing,
             max_iter=max_iter,
             tol=tol,
             random_state=random_state,
@@ -137,7 +145,8 @@ class MU(Penalised):
     def _check_data(self, seen: Inspection, *, squares: bool = True) -> None:
         super()._check_data(seen, squares=squares)
         self._check_range(seen)
-        zeros = seen.shape[0] * seen.shape[1] - seen.nonzero
+        known = seen.shape[0] * seen.shape[1] if not self._observed.holes else self._observed.known(seen.shape)
+        zeros = known - seen.nonzero
         if self._beta <= 0.0 and zeros:
             raise InputError(
                 f"beta_loss={self.beta_loss!r} needs {{parameter}} > 0 everywhere, but {{parameter}} holds {zeros} "
@@ -171,7 +180,7 @@ class MU(Penalised):
                 raise self._out_of_range("entries of very different sizes", dtype)
             yield progress
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, *, mask: Any = None, entry_weight: Any = None) -> Any:
         """Weights of ``X`` for the components found, each sample by itself.
 
         For ``beta_loss="frobenius"`` and ``"kullback-leibler"`` they are exact. For any other they are those at which
@@ -182,62 +191,78 @@ class MU(Penalised):
         ----------
         X : array-like, sparse matrix, data frame, path, Dask collection or source
             Samples as rows.
+        mask, entry_weight : array-like, optional
+            As in ``fit``.
 
         Returns
         -------
         ndarray or Dask array of shape (n_samples, n_components)
             Non-negative weights.
         """
-        return super().transform(X)
+        return super().transform(X, mask=mask, entry_weight=entry_weight)
 
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
         self.__dict__.pop("weights_", None)  # of another start
-        if self.init_weights is not None and state is not None:
+        if self._keeps and state is not None:
             self.weights_ = state["W"]  # should nothing be left to do
         iterations = mu(
             source,
             H0,
             squared_norm=seen.squared_norm,
-            W0=None if self.init_weights is None else self._given_weights(source.shape[0], len(H0)),
+            weights=self._observed,
+            W0=self._start_weights(source.shape[0], len(H0)),
+            decode=None if isinstance(self.init, str) else self._start_decoder(H0, source.dtype),
             beta=self._beta,
             on_W=self._on_W(),
-            on_H=self._on("H", source.shape[0]),
+            on_H=self._on_H(source.shape[0]),
             state=state,
         )
         iterations = self._finite(iterations, str(source.dtype))
-        return iterations if self.init_weights is None else self._keeping_weights(iterations)
+        return self._keeping_weights(iterations) if self._keeps else iterations
 
-    def _given_weights(self, n: int, k: int) -> Any:
-        if isinstance(self.init, str):
+    @property
+    def _keeps(self) -> bool:
+        """Whether the weights of the last update are kept: where they were begun with."""
+        return self.init_weights is not None or is_pair(self.init)
+
+    def _start_decoder(self, H0: Any, dtype: Any) -> Any:
+        """Given components begin with the weights that fit them: a fit that is begun again goes on where it ended."""
+        observed = self._observed
+        if observed.holes or observed.entries is not None:
+            return self._incomplete_decoder_of(H0, dtype, observed)
+        return self._decoder_of(H0, dtype)
+
+    def _start_weights(self, n: int, k: int) -> Any:
+        if self.init_weights is None:
+            return super()._start_weights(n, k)
+        if isinstance(self.init, str) or is_pair(self.init):
             raise InputError(
-                f"{{parameter}} is one half of a start; give the components too, as init, which is {self.init!r}",
+                "{parameter} is one half of a start; give the components too, as init, which is "
+                f"{str(self.init)[:40]!r}",
                 parameter="init_weights",
             )
-        if self.weighing_.column_scale is not None:
-            raise InputError("{parameter} is for data that is not weighed", parameter="init_weights")
-        try:
-            shape = np.shape(self.init_weights)
-        except ValueError:  # rows of different lengths, which are told below
-            shape = (n, k)
-        if shape != (n, k):
-            raise InputError(
-                f"{{parameter}} must have shape ({n}, {k}), (n_samples, n_components); got {shape}",
-                parameter="init_weights",
-                kind="shape",
-            )
-        W = check_components(self.init_weights, k, name="init_weights")
-        check_nonnegative(W, "init_weights")
-        return W
+        return self._checked_weights(self.init_weights, n, k, "init_weights")
 
     def _keeping_weights(self, iterations: Iterator[Progress]) -> Iterator[Progress]:
         for progress in iterations:
             self.weights_ = progress.state["W"]
             yield progress
 
-    def _decoder(self, dtype: Any) -> Any:
-        if self._beta == 2.0:
-            return super()._decoder(dtype)
-        if self._beta == 1.0:
-            return partial(decode_block, components=Components.of(self._weighed_parts.T, **self._on_W().elastic))
-        Ht = np.ascontiguousarray(self._weighed_parts.T, dtype)
-        return partial(decode_rows, H=Ht, loss=Divergence(self._beta), on_W=self._on_W())
+    @property
+    def _divergence(self) -> float:
+        return self._beta
+
+    def _decoder_of(self, H: Any, dtype: Any) -> Any:
+        if self._beta in (1.0, 2.0):
+            return super()._decoder_of(H, dtype)
+        return self._rows_decoder(H, dtype, COMPLETE)
+
+    def _incomplete_decoder_of(self, H: Any, dtype: Any, observed: Observed) -> Any:
+        exact = self._beta == 2.0 or (self._beta == 1.0 and observed.entries is None)
+        return super()._incomplete_decoder_of(H, dtype, observed) if exact else self._rows_decoder(H, dtype, observed)
+
+    def _rows_decoder(self, H: Any, dtype: Any, observed: Observed) -> Any:
+        """Multiplicative updates of every row by itself."""
+        counted = replace(observed, samples=None, features=self._features)
+        Ht = np.ascontiguousarray(H.T, dtype)
+        return partial(decode_rows, H=Ht, loss=Divergence(self._beta, counted), on_W=self._on_W())

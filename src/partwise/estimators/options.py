@@ -103,6 +103,8 @@ def build(method: Method, n_components: int | None, given: Mapping[str, Any], se
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.7)
             hint = f"did you mean {near[0]}? " if near else ""
+            if method.estimator == "Parts":
+                hint = "it decides by itself, so name a method to set options of that; "
             raise InputError(
                 f"{method.name} has no option {name!r}; {hint}its options are {', '.join(known)}",
                 parameter=name,

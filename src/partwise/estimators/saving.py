@@ -7,6 +7,7 @@ import platform
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from os import PathLike
 from typing import Any
 
@@ -17,7 +18,7 @@ from partwise.algorithms.loop import History
 from partwise.algorithms.monitor import Halves
 from partwise.algorithms.separability import Separability
 from partwise.door.guard import fail
-from partwise.estimators.base import SETTINGS, Ended, Factorization
+from partwise.estimators.base import SETTINGS, Ended, Factorization, is_pair
 from partwise.estimators.weighing import Weighing
 from partwise.exceptions import InputError, ReaderError
 from partwise.io.model import Document, Record, read_document, write_document
@@ -34,6 +35,15 @@ RECORDS = {
     kind.__name__: kind
     for kind in (Halves, LPCertificate, MixtureCertificate, Noise, Preparation, Separability, Stop, Weighing)
 }
+# what is said of models stands above them: named here, and imported when a file has it
+ABOVE = {
+    "Chosen": "partwise.parts.methods",
+    "RankChoice": "partwise.belief.rank",
+    "RankRow": "partwise.belief.rank",
+    "Verdict": "partwise.belief.judging",
+    "Verdicts": "partwise.belief.judging",
+}
+MODEL = "Model"  # an estimator within another one
 LEARNT = ("preparation_", "weighing_")  # that models without them have from their class
 ATTRIBUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 NUMBERS = ("residual_", "reconstruction_error_", "error_", "n_samples_seen_", "n_skipped_")
@@ -73,6 +83,12 @@ def save(model: Factorization, path: str | PathLike[str], *, data: Any = None) -
         raise InputError(f"model must be an estimator of partwise, got {type(model).__name__}", parameter="model")
     model._validate_params()
     notes: list[str] = []
+    parameters, fitted = _taken_apart(model, notes)
+    write_document(Document(name, parameters, fitted, _provenance(model, data), notes), path)
+
+
+def _taken_apart(model: Factorization, notes: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters and fitted attributes, as a file has them; what it cannot have is noted."""
     parameters = {key: _parameter(key, value, notes) for key, value in model.get_params(deep=False).items()}
     if model.preparation != "none":
         parameters["preparation"] = model.preparation
@@ -86,7 +102,7 @@ def save(model: Factorization, path: str | PathLike[str], *, data: Any = None) -
             fitted[key] = _packed(value)
         elif key not in parameters and key not in SETTINGS:
             notes.append(f"{key} is not saved")
-    write_document(Document(name, parameters, fitted, _provenance(model, data), notes), path)
+    return parameters, fitted
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -112,24 +128,29 @@ def load(path: str | PathLike[str]) -> Any:
     kind = _classes().get(document.estimator)
     if kind is None:
         raise fail(str(path), f"holds a {document.estimator[:60]!r}, which is no estimator of this version of partwise")
-    parameters = dict(document.parameters)
-    preparation = parameters.pop("preparation", None)
-    weighing = parameters.pop("weighing", kind.weighing)
-    unknown = sorted(set(parameters) - set(kind._get_param_names()))
+    unknown = sorted(set(document.parameters) - {*kind._get_param_names(), *SETTINGS})
     if unknown:
         raise fail(str(path), f"{document.estimator} has no parameter {unknown[0][:60]!r}")
     try:
-        model = kind(**parameters)
-        model._validate_params()
-        if preparation is not None:
-            model.set_preparation(preparation)
-        if "weighing" in document.parameters:
-            model.set_weighing(_unpacked(weighing))
-        _restore(model, document.fitted)
+        model = _put_together(kind, document.parameters, document.fitted)
     except ReaderError:
         raise
     except Exception as error:  # a hostile file can hold anything
         raise fail(str(path), f"is no model ({str(error)[:200]})") from error
+    return model
+
+
+def _put_together(kind: Any, parameters: Mapping[str, Any], fitted: Mapping[str, Any]) -> Any:
+    """The model of parameters and fitted attributes."""
+    given = dict(parameters)
+    preparation, weighing = given.pop("preparation", None), given.pop("weighing", None)
+    model = kind(**given)
+    model._validate_params()
+    if preparation is not None:
+        model.set_preparation(preparation)
+    if "weighing" in parameters:
+        model.set_weighing(_unpacked(weighing))
+    _restore(model, fitted)
     return model
 
 
@@ -148,6 +169,9 @@ def _parameter(name: str, value: Any, notes: list[str]) -> Any:
     if hasattr(value, "components_"):
         notes.append(f"{name} was a fitted {type(value).__name__}; its components are saved")
         return np.asarray(value.components_)
+    if is_pair(value):
+        notes.append(f"{name} was weights and components; the components are saved")
+        return np.asarray(value[1])
     if hasattr(value, "fit"):
         raise InputError(f"{name}: an estimator that is not fitted cannot be saved", parameter=name)
     if hasattr(value, "to_numpy") or hasattr(value, "compute"):
@@ -159,14 +183,24 @@ def _packed(value: Any) -> Any:
     """Objects as records, Dask arrays in memory."""
     if isinstance(value, History):
         return Record("History", {name: value[name] for name in value})
-    if type(value).__name__ in RECORDS and is_dataclass(value):
-        return Record(type(value).__name__, {part.name: _packed(getattr(value, part.name)) for part in fields(value)})
+    name = type(value).__name__
+    if is_dataclass(value) and (name in RECORDS or name in ABOVE):
+        return Record(name, {part.name: _packed(getattr(value, part.name)) for part in fields(value)})
+    if isinstance(value, Factorization):
+        parameters, fitted = _taken_apart(value, [])
+        return Record(MODEL, {"estimator": name, "parameters": parameters, "fitted": fitted})
+    if isinstance(value, tuple):
+        return tuple(map(_packed, value))
     return np.asarray(value) if hasattr(value, "__dask_graph__") else value
 
 
 def _unpacked(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_unpacked, value))
     if not isinstance(value, Record):
         return value
+    if value.kind == MODEL:
+        return _put_together(_classes()[value.parts["estimator"]], value.parts["parameters"], value.parts["fitted"])
     parts = {name: _unpacked(part) for name, part in value.parts.items()}
     if value.kind == "History":
         if len({len(column) for column in parts.values()}) > 1:
@@ -174,6 +208,8 @@ def _unpacked(value: Any) -> Any:
         if not all(isinstance(column, np.ndarray) and column.dtype.kind in "fiub" for column in parts.values()):
             raise ValueError("columns of the history are no numbers")
         return History(parts)
+    if value.kind in ABOVE:
+        return getattr(import_module(ABOVE[value.kind]), value.kind)(**parts)
     return RECORDS[value.kind](**parts)
 
 
@@ -187,6 +223,7 @@ def _restore(model: Any, fitted: Mapping[str, Any]) -> None:
         setattr(model, name, _unpacked(value))
     if fitted:
         _check_fitted(model)
+        getattr(model, "_check_restored", lambda: None)()
     if "_learner" in fitted:
         _restore_learner(model, fitted["_learner"].parts)
 
@@ -202,9 +239,7 @@ def _check_fitted(model: Any) -> None:
         given = getattr(model, name)
         if type(given) is not int or given != size:
             raise ValueError(f"{name} is {given!r}, and the components have shape {H.shape}")
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None and np.shape(names) != (H.shape[1],):
-        raise ValueError(f"it has {np.shape(names)} names for {H.shape[1]} features")
+    _check_names(model, H)
     if isinstance(model, Ended) and not isinstance(vars(model).get("stop_"), Stop | None):
         raise ValueError("its stop_ is no Stop")
     if not isinstance(vars(model).get("history_", {}), Mapping) or type(vars(model).get("n_iter_", 0)) is not int:
@@ -220,6 +255,14 @@ def _check_fitted(model: Any) -> None:
         if not isinstance(other, np.ndarray) or other.shape != H.shape or other.dtype.kind != "f":
             raise ValueError(f"{name} and the components differ in shape")
     _check_support(model, H)
+
+
+def _check_names(model: Any, H: np.ndarray) -> None:
+    names, labels = vars(model).get("feature_names_in_"), vars(model).get("part_labels_")
+    if names is not None and np.shape(names) != (H.shape[1],):
+        raise ValueError(f"it has {np.shape(names)} names for {H.shape[1]} features")
+    if labels is not None and (np.shape(labels) != (len(H),) or not all(isinstance(name, str) for name in labels)):
+        raise ValueError(f"it has {np.shape(labels)} names for {len(H)} parts")
 
 
 def _check_weighing(model: Any, H: np.ndarray) -> None:

@@ -16,7 +16,7 @@ from partwise.sources import Inspection, RowSource
 
 
 class Spanned(Looped):
-    """Base of :class:`Facets`, :class:`AND` and :class:`MinVol`: noise in the weights, no negative parts."""
+    """Base of :class:`Floored` and :class:`MinVol`: noise in the weights, no negative parts."""
 
     # of a part's squared size, a tenth of its length: of less only the report and below_zero_ tell
     _warned_below: ClassVar[float] = 0.01
@@ -42,9 +42,18 @@ class Spanned(Looped):
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         fitted = super()._fit(X, truth, **how)
         self.weight_noise_ = weight_noise(self._weighed_parts, self.noise_ * self.colour_)
-        if hasattr(self, "floor"):
-            self.threshold_floor_ = self.floor * self.weight_noise_
         telling.warn_of_colour(self.colour_, type(self).__name__)
         if self.below_zero_.max(initial=0.0) > self._warned_below:
             telling.warn_of_signs(self.below_zero_, self.constrained_cost_, type(self).__name__)
+        return fitted
+
+
+class Floored(Spanned):
+    """Base of :class:`Facets` and :class:`AND`: weights below a floor, so many times their noise, are none."""
+
+    floor: float
+
+    def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
+        fitted = super()._fit(X, truth, **how)
+        self.threshold_floor_ = self.floor * self.weight_noise_
         return fitted

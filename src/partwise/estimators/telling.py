@@ -47,6 +47,8 @@ SENTENCES = {
     "max_iter": "max_iter={n_iter} reached",
     "max_iter/lloyd": "Lloyd's algorithm was stopped at max_iter={value:.0f} before all records had settled",
     "passes": "{value:.0f} passes done",
+    "stalled/flat": "the objective fell by less than {fall:g} of itself over {rounds:.0f} iterations; the {residual} "
+    "is {value:.3g}",
     "stalled": "the {residual} {value:.3g} has stopped falling",
     "diverged": "the components are not finite",
     "diverged/step": "stopped, the next components are not finite; use a smaller step",
@@ -59,6 +61,9 @@ SENTENCES = {
     "degenerate/dependent": "stopped, the next components could not be decoded: they depend linearly on each other",
     "degenerate/collapsed": "stopped, the components come to depend on each other (norm of their inverse {norm:.3g}, "
     "{first_norm:.3g} at the start): weights that are not independent, such as shares of a whole, do that",
+    "degenerate/emptied": "the penalties have emptied the model: no part is left",
+    "degenerate/emptied-at": "the penalties have emptied the model: no part is left; at {factor:.2g} times these "
+    "penalties and below, a part along the largest singular vectors explains more than it costs",
     "callback": "stopped by a callback",
     "time": "the limit of {tolerance:g} s came first",
     "interrupted": "interrupted by the user after iteration {n_iter}",
@@ -68,6 +73,8 @@ ADVICE = {
     "max_iter/lloyd": "raise max_iter",
     "degenerate/merged": "give more samples, fewer components or another init",
     "degenerate/collapsed": "use Facets",
+    "degenerate/emptied": "lower l1_W, l2_W, l1_H or l2_H",
+    "degenerate/emptied-at": "lower l1_W, l2_W, l1_H and l2_H",
 }
 
 

@@ -18,13 +18,13 @@ from partwise.algorithms.oddness import odd_entries, odd_samples
 from partwise.exceptions import InputError
 from partwise.linalg.svd import truncated_svd
 from partwise.noise import Noise, measure_noise
+from partwise.noise.model import COUNTS
 from partwise.sources import GeneratedSource, RowSource, blocks, inspect
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
 HOW = ("auto", "noise")
-COUNTS = ("poisson", "over-dispersed")  # the sizes of their noise are known from the counts themselves
 SIZES = ("rows", "columns", "rows and columns")
 # Beside noise of variance one, what lies outside the parts may have another one of structure (parts that vary from
 # sample to sample): with more of it noise does not decide, and dividing by it makes faint features loud.
@@ -157,6 +157,13 @@ def weigh(source: RowSource, how: Any, k: int, kept: npt.NDArray[np.bool_]) -> t
     if how == "auto" and not _pays(noise, weighed, k):
         return Weighing(noise.kind), source
     return Weighing(noise.kind, np.asarray(noise.column_scale, np.float64), float(noise.phi)), weighed
+
+
+def paying(noise: Noise, source: RowSource, k: int) -> Noise | None:
+    """The noise, if dividing by it pays as "auto" has it; else None, the data as it is."""
+    if noise.kind not in (*COUNTS, *SIZES):
+        return None
+    return noise if _pays(noise, noise.scale(source), k) else None
 
 
 def _chosen(source: RowSource, kept: npt.NDArray[np.bool_]) -> RowSource:

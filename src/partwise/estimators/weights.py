@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from partwise.algorithms.loop import State
 from partwise.estimators.base import Factorization
+from partwise.estimators.observing import NOTHING
 from partwise.metrics.residuals import squared_residual
-from partwise.sources import RowSource, inspect
+from partwise.sources import RowSource, blocks
+from partwise.sources.protocol import Block
 
 
 def fit_weights(model: Factorization, source: RowSource, state: State | None = None) -> Any:
@@ -54,18 +57,48 @@ def stored_weights(model: Factorization, source: RowSource, *, check: bool = Tru
     """
     check_is_fitted(model)
     if check:
-        source = model._open(source, reset=False)
-        model._check_data(inspect(source), squares=False)
+        source, observed = model._readable(source)
     else:
-        source = model.preparation_.apply(source, check=False)
-    return model._decode(source, stored=True)
+        source, observed, _ = model._observe(model.preparation_.apply(source, check=False), NOTHING)
+    return model._decode(source, stored=True, observed=observed)
 
 
 def relative_error(model: Factorization, source: RowSource, weights: Any) -> float:
     """``|X - W H| / |X|`` with these weights, of the prepared rows."""
-    source = model.preparation_.apply(source, check=False)
-    squared, norm = squared_residual(source, np.ascontiguousarray(model.components_.T), W=weights)
+    source, observed, _ = model._observe(model.preparation_.apply(source, check=False), NOTHING)
+    squared, norm = squared_residual(source, np.ascontiguousarray(model.components_.T), W=weights, observed=observed)
     return float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
+
+
+def completed(model: Factorization, source: RowSource, weights: Any = None) -> tuple[RowSource, float]:
+    """Prepared rows without holes, and the share of entries that the parts have filled in.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    source : RowSource
+        Rows, prepared as the model has it.
+    weights : row-aligned array of shape (n_samples, n_components), optional
+        By default they are computed.
+
+    Returns
+    -------
+    source : RowSource
+        Itself where every entry is known.
+    unknown : float
+        The share of entries that are not.
+    """
+    holed, observed, _ = model._observe(source, NOTHING)
+    if not observed.holes:
+        return source, 0.0
+    W = model._decode(holed, observed=observed) if weights is None else weights
+    Ht = np.ascontiguousarray(model.components_.T, source.dtype)
+    return holed.derive(partial(_completed_block, Ht=Ht), W), observed.unknown
+
+
+def _completed_block(block: Block, W: Any, *, Ht: Any) -> Any:
+    return blocks.completed(block, np.asarray(W), Ht)
 
 
 def part_shares(components: Any, weights: Any) -> Any:

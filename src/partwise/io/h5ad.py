@@ -24,7 +24,7 @@ from partwise.io.names import unique_names
 from partwise.io.table import Table
 from partwise.sources.blocks import is_sparse
 
-LEAST_SECONDS, LEAST_SPEED = 20.0, 2e6  # for the smallest file; bytes a second that any disk gives
+LEAST_SECONDS, LEAST_SPEED = 8.0, 2e6  # for the smallest file; bytes a second that any disk gives
 LEAST_MEMORY, LARGEST_GROWTH = 4 << 30, 100  # address space, and how much compressed numbers may grow
 PARTS = ("data", "indices", "indptr")
 
@@ -34,13 +34,15 @@ def is_hdf5(first: bytes) -> bool:
     return first.startswith(b"\x89HDF\r\n\x1a\n")
 
 
-def read_h5ad(path: Path, *, duplicates: str = "error") -> Table:
-    """Read the matrix ``X`` of an ``.h5ad`` file; needs anndata.
+def read_h5ad(path: Path, *, layer: str | None = None, duplicates: str = "error") -> Table:
+    """Read the matrix ``X`` of an ``.h5ad`` file, or another one of it; needs anndata.
 
     Parameters
     ----------
     path : pathlib.Path
         The file.
+    layer : str, optional
+        A layer, such as "counts", or "raw".
     duplicates : {"error", "number"}, default="error"
         What to do with a name that was there before.
 
@@ -52,7 +54,7 @@ def read_h5ad(path: Path, *, duplicates: str = "error") -> Table:
     if find_spec("anndata") is None:
         raise MissingDependencyError(f"{path}: reading .h5ad needs anndata: pip install anndata")
     with tempfile.TemporaryDirectory(prefix="partwise-") as folder:
-        _convert(path, Path(folder))
+        _convert(path, Path(folder), layer)
         with reading(path, ".h5ad file"):
             names = json.loads((Path(folder) / "names.json").read_text())
             parts = {file.stem: read_array(file) for file in Path(folder).glob("*.npy")}
@@ -62,14 +64,22 @@ def read_h5ad(path: Path, *, duplicates: str = "error") -> Table:
     X = parts["X"] if X is None else X
     genes = unique_names(path, names["columns"], "column", duplicates, lambda _: None)
     cells = unique_names(path, names["rows"], "row", duplicates, lambda _: None)
-    return Table(X, genes, cells, origin=str(path), format="h5ad")
+    return Table(X, genes, cells, origin=str(path), format="h5ad", notes=(f"layer: {layer}",) * bool(layer))
 
 
-def _convert(path: Path, folder: Path) -> None:
+def _convert(path: Path, folder: Path, layer: str | None) -> None:
     """Run the child, with a limit of time from when it opens the file; whatever ends it, the error is ours."""
     seconds = LEAST_SECONDS + path.stat().st_size / LEAST_SPEED
     # it imports what this process would: not what lies in the working folder, beside somebody's data
-    command = [sys.executable, "-P", "-m", "partwise.io.h5ad", str(path.resolve()), str(folder)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "partwise.io.h5ad",
+        str(path.resolve()),
+        str(folder),
+        *([layer] if layer else []),
+    ]
     places = os.pathsep.join(place or os.getcwd() for place in sys.path)
     with (
         (folder / "errors.txt").open("w+", encoding="utf-8", errors="replace") as errors,
@@ -97,7 +107,7 @@ def _convert(path: Path, folder: Path) -> None:
         raise fail(path, f"not a readable .h5ad file ({last[0][:200]})")
 
 
-def main(path: str, folder: str) -> None:
+def main(path: str, folder: str, layer: str = "") -> None:
     """The child: numbers and names as files; anything that goes wrong is one line on standard error."""
     import warnings
 
@@ -108,7 +118,14 @@ def main(path: str, folder: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         data = anndata.read_h5ad(path)
-    X: Any = sp.csr_array(data.X) if is_sparse(data.X) else np.asarray(data.X)
+    if layer == "raw" and data.raw is None:
+        raise ValueError("there is no raw; leave the layer out")
+    if layer not in ("", "raw") and layer not in data.layers:
+        known = ", ".join(name for name in data.layers if name)  # from anndata 0.13 on X is one of them, without a name
+        raise ValueError(f"there is no layer {layer!r}; there are: {known or 'none'}")
+    matrix = data.raw.X if layer == "raw" else data.layers[layer] if layer else data.X
+    genes = data.raw.var_names if layer == "raw" else data.var_names
+    X: Any = sp.csr_array(matrix) if is_sparse(matrix) else np.asarray(matrix)
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise ValueError(f"its X has type {X.dtype} and shape {X.shape}")
     place = Path(folder)
@@ -118,7 +135,7 @@ def main(path: str, folder: str) -> None:
             np.save(place / f"{name}.npy", getattr(X, name), allow_pickle=False)
     else:
         np.save(place / "X.npy", X, allow_pickle=False)
-    names = {"rows": list(map(str, data.obs_names)), "columns": list(map(str, data.var_names)), "shape": X.shape}
+    names = {"rows": list(map(str, data.obs_names)), "columns": list(map(str, genes)), "shape": X.shape}
     (place / "names.json").write_text(json.dumps(names))
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from partwise.door.guard import fail, first_bytes, is_gzip
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, ReaderError
 from partwise.io.delimited import looks_like_table
-from partwise.io.formats import FORMATS, by_first_bytes, by_name, of_folder
+from partwise.io.formats import FORMATS, by_end, by_first_bytes, by_name, of_folder
 from partwise.io.h5ad import is_hdf5
 from partwise.io.images import SUFFIXES as PICTURES
 from partwise.io.names import DUPLICATES
+from partwise.io.packed import packed_as, spooled
 from partwise.io.summary import summarize
 from partwise.io.table import LARGE, Table
 
 LOOKED_AT = 4096
+EVERYTHING = 1 << 62  # bytes
 
 
 def read(
@@ -34,13 +37,15 @@ def read(
     Parameters
     ----------
     path : path-like
-        CSV, TSV and other text; Parquet; ``.npy`` and ``.npz`` (dense, or sparse by scipy); MatrixMarket;
-        MATLAB ``.mat`` up to version 7.2; ``.h5ad`` if anndata is installed; MNIST's idx; UCI's docword with its
-        vocabulary; text may be compressed (``.gz``). A folder of images, a folder of ``.txt`` files, a folder of
-        10x Genomics, or a folder of ``.npy``, ``.npz`` or ``.parquet`` parts.
+        CSV, TSV and other text; Excel ``.xlsx``; Parquet; ``.npy`` and ``.npz`` (dense, or sparse by scipy);
+        MatrixMarket; MATLAB ``.mat`` up to version 7.2; ENVI ``.hdr`` with its numbers beside it; ``.h5ad`` if anndata
+        is installed; files of RosettaSciIO, if that is installed; MNIST's idx; UCI's docword with its vocabulary; JSON
+        lines with a column of text (any other table too, with ``format="documents"``); text may be compressed
+        (``.gz``), and any file by bzip2, xz or zip. A folder of images, a folder of ``.txt`` files, a folder of CSV
+        files, a folder of zarr, a folder of 10x Genomics, or a folder of ``.npy``, ``.npz`` or ``.parquet`` parts.
     format : str, optional
-        One of "10x", "delimited", "docword", "h5ad", "idx", "images", "mat", "mtx", "npy", "npz", "parquet", "parts",
-        "texts"; by default found out from the content.
+        One of "10x", "delimited", "documents", "docword", "envi", "h5ad", "idx", "images", "mat", "mtx", "npy", "npz",
+        "parquet", "parts", "signals", "tables", "texts", "xlsx", "zarr"; by default found out from the content.
     transpose : bool, default=False
         Take columns for samples.
     in_memory : int, default=2**28
@@ -50,8 +55,9 @@ def read(
         Print what was found (see `partwise.io.summarize`), which takes a pass over the numbers.
     **options
         What the format takes: ``delimiter``, ``header``, ``row_names``, ``decimal``, ``encoding`` for text,
-        ``variable`` for ``.mat`` and ``.npz``, ``vocabulary`` for docword, ``min_count`` for texts, ``duplicates``
-        ("error" or "number") where there are names.
+        ``variable`` for ``.mat``, ``.npz``, zarr and sheets, ``layer`` for ``.h5ad``, ``vocabulary`` for docword,
+        ``min_count``, ``stop_words``, ``ngrams``, ``min_share``, ``max_share`` for texts, ``text`` and ``date`` for
+        columns of them, ``duplicates`` ("error" or "number") where there are names.
 
     Returns
     -------
@@ -75,7 +81,13 @@ def read(
     """
     place = Path(path)
     if not place.exists():
-        raise fail(place, "there is no such file or folder", kind="missing-file")
+        raise _not_there(str(path))
+    kind = packed_as(place)
+    if kind is not None:
+        with spooled(place, kind) as inside:
+            # all of it, as the unpacked file goes
+            table = read(inside, format=format, transpose=transpose, in_memory=EVERYTHING, verbose=verbose, **options)
+        return replace(table, origin=str(path), notes=(f"unpacked ({kind})", *table.notes))
     if format is None:
         format = find_format(place)
     elif format not in FORMATS:
@@ -88,6 +100,12 @@ def read(
     if verbose:
         print(summarize(table))
     return table
+
+
+def _not_there(path: str) -> ReaderError:
+    if "://" in path:
+        return fail(path, "is an address; download it (curl -O, wget) and give the file", kind="missing-file")
+    return fail(path, "there is no such file or folder", kind="missing-file")
 
 
 def _call(path: Path, format: str, transpose: bool, in_memory: int, options: dict[str, Any]) -> Table:
@@ -128,7 +146,7 @@ def _file_format(path: Path) -> str:
         raise fail(path, "is empty", kind="empty")
     if is_hdf5(first) and path.suffix == ".mat":
         raise fail(path, "is a MATLAB 7.3 file (HDF5); save it with -v7", kind="format")
-    found = by_first_bytes(first)
+    found = by_end(path.name) or by_first_bytes(first)
     if found is None:
         _refuse_known(path, first)
         return by_name(path.name).name
@@ -141,8 +159,13 @@ def _refuse_known(path: Path, first: bytes) -> None:
     suffixes = path.suffixes
     if (first[:1] == b"\x80" and first[1:2] <= b"\x05") or {".pkl", ".pickle", ".joblib"} & set(suffixes):
         raise fail(path, "is a pickle, which could run any program: it is refused; save numbers as .npy", kind="format")
-    if first.lstrip()[:1] == b"{" or first[8:9] == b"{":
+    # a saved model begins with the length of its header, in eight bytes of which the last ones are zero
+    if first.lstrip()[:1] == b"{" or first[4:9] == b"\0\0\0\0{":
         raise fail(path, "is JSON or a saved model (see partwise.load), and no table of numbers", kind="format")
+    if not looks_like_table(first) and any(path.with_suffix(end).is_file() for end in (".hdr", f"{path.suffix}.hdr")):
+        raise fail(path, "has a header (.hdr) beside it: give that, which says how it is read", kind="format")
+    if first.startswith(b"\xd0\xcf\x11\xe0"):
+        raise fail(path, "is a workbook or document of before 2007; save it as .xlsx or CSV", kind="format")
     if path.suffix.lower() in PICTURES:
         raise fail(path, "is one picture; give the folder of all of them", kind="format")
     # text in two bytes a letter is named as such by the reader

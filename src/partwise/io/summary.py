@@ -53,7 +53,7 @@ def summarize(table: Table, source: RowSource | None = None) -> str:
         "entries": _entries(seen, n * m),
         "range": _range(source),
         "missing": f"{seen.n_bad:,}, the first at {_place(table, seen.first_bad)}" if seen.n_bad else "none",
-        "empty": f"{_count(seen.zero_rows, 'row')}, {_count(len(seen.zero_columns), 'column')}",
+        "empty": f"{_count(seen.zero_rows, 'row')}, {_count(seen.zero_columns, 'column')}",
         "memory": _memory(table, seen),
     }
     return "\n".join(f"{name:<13}{text}" for name, text in lines.items() if text)
@@ -76,7 +76,8 @@ def _range(source: Any) -> str:
 
 def _extremes(block: Block) -> tuple[float, float]:
     values = rows.values(block)
-    values = values[np.isfinite(values)]
+    finite = np.isfinite(values)
+    values = values if finite.all() else values[finite]
     if not values.size:
         return (0.0, 0.0) if rows.is_sparse(block) and np.prod(block.shape) else (np.inf, -np.inf)
     smallest, largest = float(values.min()), float(values.max())

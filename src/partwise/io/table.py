@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,12 @@ class Table:
         What it was read as.
     notes : tuple of str
         What the reader decided by itself: that the first line is a header, which delimiter.
+    map_shape : tuple of int or None
+        Where samples are the pixels of a map, ``weights[:, j].reshape(map_shape)`` shows where part j is.
+    back : callable, optional
+        Makes an object of the kind that the numbers came in from weights and the names of parts.
+    extra : mapping of str to sequence
+        What else is known of every sample: its "date".
 
     Examples
     --------
@@ -52,6 +59,9 @@ class Table:
     origin: str = ""
     format: str = ""
     notes: tuple[str, ...] = ()
+    map_shape: tuple[int, ...] | None = None
+    back: Callable[[Any, Sequence[str]], Any] | None = None
+    extra: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         n, m = self.X.shape
@@ -93,4 +103,13 @@ class Table:
             raise InputError(f"{self.origin}: a folder of parts cannot be transposed; write its parts the other way")
         else:
             X = sp.csr_array(X.T) if is_sparse(X) else np.ascontiguousarray(X.T)
-        return replace(self, X=X, feature_names=self.sample_names, sample_names=self.feature_names, image_shape=None)
+        return replace(
+            self,
+            X=X,
+            feature_names=self.sample_names,
+            sample_names=self.feature_names,
+            image_shape=None,
+            map_shape=None,
+            back=None,
+            extra={},
+        )

@@ -1,29 +1,66 @@
-"""A folder of texts as counts of words."""
+"""Texts as counts of words: a folder of them, or a column of a table."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from partwise.datasets.text import read_texts
-from partwise.door.guard import check_memory, of_file
+import numpy as np
+
+from partwise.datasets.loaders.text import count_words
+from partwise.datasets.text import decoded
+from partwise.door.guard import check_memory, fail, first_bytes, of_file, open_bytes, reading
+from partwise.door.parquet import columns_of, is_parquet, texts_of
 from partwise.exceptions import InputError
+from partwise.io.delimited import looks_like_table
 from partwise.io.table import Table
+
+NAMES = ("id", "name", "title", "file", "url")
+DATES = ("date", "published", "created", "created_at", "time", "timestamp", "year")
+ENDS = (".jsonl", ".ndjson")
+LONG = 30  # mean characters of a column from which on it is text and not a name
+PLAIN = (".txt", ".text", ".md", "")
 
 
 def text_files(folder: Path) -> list[Path]:
-    """The texts in a folder and below."""
-    return [file for file in folder.rglob("*.txt") if file.is_file()]
+    """The texts in a folder and below: ``.txt`` files, or where there are none, files of text with any end of name."""
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and not file.name.startswith(".")]
+    texts = [file for file in files if file.suffix.lower() == ".txt"]
+    if texts or not files:
+        return texts
+    plain = [file for file in files if file.suffix.lower() in PLAIN or file.suffix[1:].isdigit()]
+    alike = len(plain) == len(files) and all(looks_like_table(first_bytes(file, 512)) for file in plain[:20])
+    return plain if alike else []
 
 
-def read_text_folder(path: Path, *, min_count: int = 1, encoding: str = "utf-8") -> Table:
-    """Count the words of every ``.txt`` file in a folder and below.
+def read_text_folder(
+    path: Path,
+    *,
+    min_count: int = 1,
+    stop_words: str = "english",
+    ngrams: int = 1,
+    min_share: float = 0.0,
+    max_share: float = 1.0,
+    encoding: str = "utf-8",
+) -> Table:
+    """Count the words of every text in a folder and below.
 
     Parameters
     ----------
     path : pathlib.Path
-        The folder.
+        The folder, of ``.txt`` files or of texts with any end of name.
     min_count : int, default=1
         Words that occur less often in all texts together are left out.
+    stop_words : str, default="english"
+        Words to leave out: "english", "none", or a file with a word a line.
+    ngrams : int, default=1
+        Longest run of words that is counted as one.
+    min_share, max_share : float, default=0.0, 1.0
+        Words that a smaller or larger share of the texts has are left out.
     encoding : str, default="utf-8"
         Of the texts.
 
@@ -32,11 +69,142 @@ def read_text_folder(path: Path, *, min_count: int = 1, encoding: str = "utf-8")
     Table
         Texts as rows, words as columns, with the names of both.
     """
+    files = text_files(path)
+    if not files:
+        raise fail(path, "has no .txt file: give the folder that holds the documents", kind="empty")
     # words are counted in memory, which takes several times the text
-    check_memory(path, 8.0 * sum(file.stat().st_size for file in text_files(path)))
+    check_memory(path, 8.0 * sum(file.stat().st_size for file in files))
     try:
-        found = read_texts(path, min_count=min_count, encoding=encoding)
+        texts = [decoded(file, encoding) for file in files]
     except InputError as error:
         raise of_file(path, error) from error
-    notes = ("words of two or more letters; English stop words are left out",)
-    return Table(found.X, found.feature_names, found.sample_names, origin=str(path), format="texts", notes=notes)
+    names = [file.relative_to(path).as_posix() for file in files]
+    return _counted(path, "texts", texts, names, (min_count, stop_words, ngrams, min_share, max_share))
+
+
+def read_documents(
+    path: Path,
+    *,
+    text: str | None = None,
+    date: str | None = None,
+    min_count: int = 1,
+    stop_words: str = "english",
+    ngrams: int = 1,
+    min_share: float = 0.0,
+    max_share: float = 1.0,
+    encoding: str = "utf-8",
+) -> Table:
+    """Count the words of a column of text: of a table with a header, of Parquet, or of JSON lines.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    text : str, optional
+        The column; by default the one of the longest texts.
+    date : str, optional
+        The column of dates, the year first; by default one that is called so.
+    min_count : int, default=1
+        Words that occur less often in all texts together are left out.
+    stop_words : str, default="english"
+        Words to leave out: "english", "none", or a file with a word a line.
+    ngrams : int, default=1
+        Longest run of words that is counted as one.
+    min_share, max_share : float, default=0.0, 1.0
+        Words that a smaller or larger share of the texts has are left out.
+    encoding : str, default="utf-8"
+        Of the file.
+
+    Returns
+    -------
+    Table
+        Texts as rows, words as columns; ``extra["date"]`` where there are dates.
+    """
+    check_memory(path, 12.0 * path.stat().st_size)
+    with reading(path, "table of texts"):
+        columns = _columns(path, encoding)
+    chosen = text or _longest(path, columns)
+    for name, wanted in (("text", chosen), ("date", date)):
+        if wanted is not None and wanted not in columns:
+            listed = ", ".join(list(columns)[:10])
+            raise fail(path, f"has no column {wanted!r} for {{parameter}}; there are: {listed}", parameter=name)
+    dates = date or next((name for name in columns if name.lower() in DATES), None)
+    called = next((name for name in columns if name.lower() in NAMES and _are_names(columns[name])), None)
+    names = columns[called] if called else [f"row {i}" for i in range(len(columns[chosen]))]
+    made = _counted(path, "documents", columns[chosen], names, (min_count, stop_words, ngrams, min_share, max_share))
+    extra = {} if dates is None else {"date": columns[dates]}
+    notes = (f"texts: column {chosen}", *((f"dates: column {dates}",) if dates else ()), *made.notes)
+    return Table(made.X, made.feature_names, names, origin=str(path), format="documents", notes=notes, extra=extra)
+
+
+def _counted(path: Path, format: str, texts: Sequence[str], names: Sequence[str], how: tuple[Any, ...]) -> Table:
+    min_count, stop, ngrams, min_share, max_share = how
+    if ngrams not in (1, 2, 3, 4, 5):
+        raise fail(path, f"{{parameter}} must lie in 1..5, got {ngrams}", kind="value", parameter="ngrams")
+    if not 0.0 <= min_share < max_share <= 1.0:
+        raise fail(
+            path, "{parameter} must be below the largest share, both in 0..1", kind="value", parameter="min_share"
+        )
+    words = _stop_words(path, stop)
+    try:
+        X, features = count_words(
+            list(texts), min_count, words, ngrams=ngrams, min_share=min_share, max_share=max_share
+        )
+    except InputError as error:
+        raise of_file(path, error) from error
+    except ValueError as error:  # scikit-learn's: nothing but stop words
+        raise fail(path, f"the {len(texts)} documents have no word to count ({error})", kind="empty") from error
+    left = {"english": "English stop words are left out", "none": "no word is left out"}
+    notes = (f"words of two or more letters; {left.get(stop, f'the words of {stop} are left out')}",)
+    return Table(X, features, list(names), origin=str(path), format=format, notes=notes)
+
+
+def _stop_words(path: Path, stop: str) -> Any:
+    if stop in ("english", "none"):
+        return None if stop == "none" else stop
+    if not Path(stop).is_file():
+        raise fail(
+            path,
+            f"{{parameter}} is english, none or a file with a word a line; {stop!r} is none",
+            parameter="stop_words",
+        )
+    return [word.strip().lower() for word in Path(stop).read_text(encoding="utf-8").splitlines() if word.strip()]
+
+
+def _columns(path: Path, encoding: str) -> dict[str, list[str]]:
+    if is_parquet(first_bytes(path, 16)):
+        import polars
+
+        found = polars.read_parquet_schema(path)
+        return {name: texts_of(path, name) for name, kind in found.items() if kind in (polars.String, polars.Date)} or {
+            name: [] for name in columns_of(path, named=True).numbers
+        }
+    with open_bytes(path) as file:
+        content = file.read().decode(encoding)
+    if content.lstrip().startswith("{"):
+        rows = [json.loads(line) for line in content.splitlines() if line.strip()]
+        keys = dict.fromkeys(key for row in rows for key in row)
+        return {key: ["" if row.get(key) is None else str(row[key]) for row in rows] for key in keys}
+    delimiter = max(",\t;|", key=content.partition("\n")[0].count)
+    csv.field_size_limit(1 << 30)
+    table = list(csv.reader(io.StringIO(content, newline=""), delimiter=delimiter))
+    head, body = table[0], [row for row in table[1:] if row]
+    bad = next((i for i, row in enumerate(body) if len(row) != len(head)), None)
+    if bad is not None:
+        raise fail(path, f"{len(body[bad])} cells, but {len(head)} in its header", bad + 2)
+    return {name: [row[j] for row in body] for j, name in enumerate(head)}
+
+
+def _longest(path: Path, columns: dict[str, list[str]]) -> str:
+    lengths = {name: float(np.mean([len(text) for text in texts] or [0])) for name, texts in columns.items()}
+    best = max(lengths, key=lambda name: lengths[name], default=None)
+    if best is None or lengths[best] < LONG:
+        listed = ", ".join(list(columns)[:10])
+        raise fail(
+            path, f"has no column of text; give {{parameter}}, one of: {listed}", kind="format", parameter="text"
+        )
+    return best
+
+
+def _are_names(texts: list[str]) -> bool:
+    return all(texts) and len(set(texts)) == len(texts)

@@ -68,11 +68,11 @@ def write_table(path: Path, rows: Any, columns: Sequence[str], *, names: Names =
 
 def _write_csv(file: BinaryIO, *, rows: Any, columns: Sequence[str], names: Names, corner: str) -> None:
     head = [corner, *columns] if names is not None else columns
-    file.write((",".join(map(_cell, head)) + "\n").encode())
+    file.write((",".join(map(cell, head)) + "\n").encode())
     for first, chunk in _chunks(rows):
         lines = (",".join(map(str, row)) for row in _values(chunk))
         if names is not None:
-            named = map(_cell, names[first : first + len(chunk)])
+            named = map(cell, names[first : first + len(chunk)])
             lines = (f"{name},{line}" for name, line in zip(named, lines, strict=True))
         file.write("".join(f"{line}\n" for line in lines).encode())
 
@@ -122,7 +122,7 @@ def _values(chunk: Any) -> Any:
     return chunk.tolist() if chunk.dtype.itemsize >= 8 else chunk
 
 
-def _cell(text: Any) -> str:
+def cell(text: Any) -> str:
     """A name as a cell: quoted where it must be, in one line."""
     word = " ".join(str(text).splitlines()) if not str(text).isprintable() else str(text)
     return '"' + word.replace('"', '""') + '"' if any(mark in word for mark in ',"') or word != word.strip() else word

@@ -371,8 +371,11 @@ def _finish_row(  # noqa: C901 - one loop, as in the book
 
 
 @jit
-def verdict(B: Array, W: Array, g: Array, residual: Array) -> Index:
-    """Write each row's largest KKT violation, given its gradient ``g``; return the rows not yet optimal."""
+def verdict(B: Array, W: Array, g: Array, residual: Array, rounding: float = ROUNDING) -> Index:
+    """Write each row's largest KKT violation, given its gradient ``g``; return the rows not yet optimal.
+
+    A violation up to ``rounding`` times (largest |b| + sum of w) is none.
+    """
     n, k = W.shape
     rows = np.empty(n, np.int64)
     count = 0
@@ -385,7 +388,7 @@ def verdict(B: Array, W: Array, g: Array, residual: Array) -> Index:
             size = max(size, abs(B[i, j]))
             worst = max(worst, abs(g[i, j]) if W[i, j] > 0.0 else -g[i, j])
         residual[i] = worst
-        if not worst <= ROUNDING * (size + total):
+        if not worst <= rounding * (size + total):
             rows[count] = i
             count += 1
     return rows[:count]

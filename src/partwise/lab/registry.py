@@ -27,6 +27,7 @@ MODULES = (
     "grid",
     "monitor",
     "truth",
+    "believe",
 )
 
 

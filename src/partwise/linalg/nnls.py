@@ -1,5 +1,7 @@
 """Exact non-negative least squares: all samples against one Gram matrix, with a certificate.
 
+Where most weights are positive and the Gram matrix is well conditioned the few zeros are sought, through its inverse
+(``kernels/pivoting.py``), and the result is verified.  Else, and for samples that do not pass:
 A few coordinate sweeps find nearly every support; the exact solution on it is one Cholesky solve (many samples
 side by side); the few samples that are not optimal then are finished by an active-set method.  Where the Gram
 matrix is nearly singular the gradient comes from the residual itself, and what that leaves in doubt is solved
@@ -20,7 +22,9 @@ from partwise.door.matrices import check_form
 from partwise.exceptions import InputError, Place
 from partwise.kernels.coordinate import descend_each, descend_lanes
 from partwise.kernels.nnls import EPS, enlarge_supports, finish, finish_each, solve_supports, verdict
+from partwise.kernels.pivoting import pivot_zeros
 from partwise.sources import blocks, source_of
+from partwise.sources.names import column_order, names_of
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
@@ -41,6 +45,10 @@ DOUBTFUL_MISFIT = 1e-10
 # features whose lengths differ by more than this: the small ones are lost in products and in an unsorted QR alike, so
 # that a KKT residual says nothing about their part of the misfit (its square is what rounding leaves of them)
 UNEVEN = 1e4
+# smallest eigenvalue above which the inverse of a Gram matrix is used, and the KKT residual, relative to the largest
+# |b| and the sum of the weights, up to which what it gives is kept; all else is solved without it
+INVERTIBLE = 1e-3
+KEPT = 64.0 * EPS
 DISAGREEMENT = 1e-8  # of |x|: more than this between two solvers is more than their rounding
 
 
@@ -81,6 +89,7 @@ class Gram:
     ridge: npt.NDArray[np.float64]
     smallest: float  # eigenvalue of G
     uneven: bool  # whether features of very different lengths decide
+    inverse: npt.NDArray[np.float64] | None = None  # of G, where it is well conditioned
 
     @property
     def ill_conditioned(self) -> bool:
@@ -117,19 +126,41 @@ class Gram:
         smallest = float(np.linalg.eigvalsh(G)[0])
         lengths = np.abs(exact).max(axis=1, initial=0.0)
         uneven = bool(lengths.any() and lengths.max() > UNEVEN * lengths[lengths > 0.0].min())
-        return cls(directions, exact, G, scale, l1 / scale, penalty / diagonal**2, smallest, uneven)
+        inverse = None
+        if smallest >= INVERTIBLE:
+            inverse = np.linalg.inv(G)
+            inverse = (inverse + inverse.T) / 2.0
+        return cls(directions, exact, G, scale, l1 / scale, penalty / diagonal**2, smallest, uneven, inverse)
 
 
-def nnls(H: npt.ArrayLike, X: Any, *, return_certificate: bool = False) -> Array | tuple[Array, NNLSCertificate]:
-    """Weights ``W >= 0`` that minimise ``|X_i - W_i H|`` for every sample i, exactly.
+def nnls(
+    H: npt.ArrayLike,
+    X: Any,
+    *,
+    l1: float = 0.0,
+    l2: float = 0.0,
+    loss: str = "frobenius",
+    mask: Any = None,
+    weights: Any = None,
+    return_certificate: bool = False,
+) -> Any:
+    """Weights ``W >= 0`` that minimise ``1/2 |X_i - W_i H|^2 + l1 |W_i|_1 + l2/2 |W_i|^2`` for every sample, exactly.
 
     Parameters
     ----------
     H : array-like of shape (n_components, n_features)
         Components, of any sign; dependent, repeated and zero components are allowed (a zero one gets weight
-        zero).
+        zero). Columns of two data frames are matched by name.
     X : array-like, sparse matrix, path, Dask collection or source, of shape (n_samples, n_features)
-        Samples, of any sign.
+        Samples, of any sign; not negative for the Kullback-Leibler divergence.
+    l1, l2 : float, default=0
+        Penalties of the weights.
+    loss : {"frobenius", "kullback-leibler"}, default="frobenius"
+        What is minimised: half the squared error, or the divergence (the Poisson likelihood).
+    mask : array-like, sparse matrix or source of the shape of ``X``, optional
+        True, or not zero, where an entry is known; others, NaN included, are left out.
+    weights : array-like of shape (n_features,), or of the shape of ``X``, optional
+        How much each feature, or each entry, counts.
     return_certificate : bool, default=False
         Also return the residual of the optimality conditions of every sample.
 
@@ -154,9 +185,18 @@ def nnls(H: npt.ArrayLike, X: Any, *, return_certificate: bool = False) -> Array
            [0., 2.]])
     """
     source = source_of(X)
-    gram = Gram.of(check_components(H, source.shape[1]), source.dtype)
-    fn = partial(certified_block, gram=gram, certify=return_certificate)
-    W, kkt = source.map_rows(fn, width=len(gram.scale), combine=_join)
+    parts = check_components(H, source.shape[1])
+    have = names_of(H)
+    if have is not None and source.feature_names is not None:
+        parts = parts[:, column_order(have, source.feature_names, parameter="H", other="X")]
+    if loss != "frobenius" or mask is not None or weights is not None:
+        from partwise.linalg.incomplete import certified_weights  # which is made of this module
+
+        W, kkt = certified_weights(source, parts, l1=l1, l2=l2, loss=loss, mask=mask, weights=weights)
+    else:
+        gram = Gram.of(parts, source.dtype, l1=l1, l2=l2)
+        fn = partial(certified_block, gram=gram, certify=return_certificate)
+        W, kkt = source.map_rows(fn, width=len(gram.scale), combine=_join)
     bad = np.flatnonzero(~np.isfinite(kkt))
     if len(bad):
         raise InputError(
@@ -226,13 +266,14 @@ def _certified_part(block: Block, gram: Gram, certify: bool) -> tuple[Array, Arr
     W, residual = _solve_block(block, gram)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         kept = W.astype(block.dtype, copy=False)
-        scaled = kept * gram.scale
         # of the weights as they are returned: rounded to the data's type, and with the rounding of x - wH itself
         if certify and kept is not W:
+            scaled = kept * gram.scale
             residual = _residual(scaled, scaled, _true_gradient(block, gram, scaled)[0])
-        residual = np.maximum(residual, 0.5 * EPS * scaled.sum(axis=1))
-    # weights that all left the range of the type, above or below
-    residual[~np.isfinite(kept).all(axis=1) | (W.any(axis=1) & ~kept.any(axis=1))] = np.nan
+        residual = np.maximum(residual, 0.5 * EPS * (kept @ gram.scale))
+        if kept is not W or not np.isfinite(residual.sum()):
+            # weights that all left the range of the type, above or below
+            residual[~np.isfinite(kept).all(axis=1) | (W.any(axis=1) & ~kept.any(axis=1))] = np.nan
     if certify:
         norms = blocks.norms(block)
         np.divide(residual, norms, out=residual, where=norms > 0.0)
@@ -250,15 +291,16 @@ def _solve_block(block: Block, gram: Gram) -> tuple[Array, Array]:
     with np.errstate(invalid="ignore", over="ignore"):
         B = np.ascontiguousarray(blocks.dot(block, directions), np.float64)
         B -= gram.shift
-        W, residual = solve(gram.G, B)
+        W, residual = solve(gram.G, B) if gram.inverse is None else _solve_for_zeros(gram.G, gram.inverse, B)
         if gram.ill_conditioned:
             _refine_doubtful(block, gram, B, W, residual)
-        bad = ~np.isfinite(B.sum(axis=1))  # minus infinity alone would pass as a weight of zero
+        one = np.ones(B.shape[1])
+        bad = ~np.isfinite(B @ one)  # minus infinity alone would pass as a weight of zero
     W[bad] = residual[bad] = np.nan
-    some = W.any(axis=1)
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        some = W @ one > 0.0
         W /= gram.scale
-    residual[some & ~W.any(axis=1)] = np.nan
+        residual[some & (W @ one == 0.0)] = np.nan
     return W, residual
 
 
@@ -288,6 +330,21 @@ def solve(
         rows = rows[still]
     finish(G, B, W, g, rows)
     residual[rows] = _residual(B[rows], W[rows], W[rows] @ G - B[rows])
+    return W, residual
+
+
+def _solve_for_zeros(G: Array, inverse: Array, B: Array) -> tuple[Array, Array]:
+    """As :func:`solve`; rows whose solution without the constraint is mostly positive are solved through the dual.
+
+    Every row decides for itself, so the result does not depend on how rows are split into blocks.
+    """
+    W, residual = B @ inverse, np.empty(len(B))
+    pivot_zeros(inverse, W.copy(), W)
+    rows = verdict(B, W, W @ G - B, residual, KEPT)
+    if len(rows):
+        start = W[rows]
+        start[~np.isfinite(start).all(axis=1)] = 0.0
+        W[rows], residual[rows] = solve(G, B[rows], start)
     return W, residual
 
 

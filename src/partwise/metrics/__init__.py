@@ -37,6 +37,7 @@ from partwise.metrics.recovery import (
 )
 from partwise.metrics.residuals import l1_residual, relative_error
 from partwise.metrics.scattering import Scattering, scattering
+from partwise.metrics.specificity import relevance, specificity
 
 __all__ = [
     "CorrelationConditions",
@@ -89,7 +90,9 @@ __all__ = [
     "pure_records",
     "recovery_measures",
     "relative_error",
+    "relevance",
     "scattering",
+    "specificity",
     "spectral_angles",
     "spectral_error",
     "stability",

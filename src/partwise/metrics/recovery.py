@@ -17,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 
 from partwise.exceptions import InputError
 from partwise.metrics.checks import EPS, Indices, Matrix, Vector, as_components, scale_rows
+from partwise.sources.names import column_order, names_of
 
 __all__ = [
     "Match",
@@ -110,6 +111,15 @@ class Match:
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         return iter((self.permutation, self.scales, self.cosines))
+
+    def _repr_html_(self) -> str:
+        """A row a true component, for a notebook."""
+        columns = (range(len(self.permutation)), self.permutation, self.cosines, self.scales, self.errors)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{value:.6g}</td>" for value in row) + "</tr>" for row in zip(*columns, strict=True)
+        )
+        head = "".join(f"<th>{name}</th>" for name in ("true", "component", "cosine", "scale", "error"))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
     def aligned(self, components: Any) -> Matrix:
         """Return ``components`` in the order and scale of the truth, with zeros where none matched.
@@ -291,6 +301,9 @@ def _runs(runs: Sequence[Any]) -> list[Matrix]:
 def _pair(components: Any, truth: Any) -> tuple[Matrix, Matrix]:
     """Return both as matrices over the same features, the truth without rows of zeros."""
     C, T = as_components("components", components), as_components("truth", truth)
+    have, wanted = names_of(components), names_of(truth)
+    if have is not None and wanted is not None:
+        C = C[:, column_order(have, wanted, parameter="components", other="truth")]
     if C.shape[1] != T.shape[1]:
         raise InputError(
             f"components have {C.shape[1]} features and truth has {T.shape[1]}: "

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from partwise.exceptions import InputError
 from partwise.sources import RowSource, blocks, source_of
+from partwise.sources.observed import COMPLETE, Observed
 from partwise.sources.protocol import Block, Rows
 
 Array = npt.NDArray[Any]
@@ -19,7 +20,15 @@ Array = npt.NDArray[Any]
 CANCELLATION = 1e-8
 
 
-def relative_error(X: Any, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
+def relative_error(
+    X: Any,
+    W: npt.ArrayLike,
+    H: npt.ArrayLike,
+    *,
+    mask: Any = None,
+    sample_weight: Any = None,
+    feature_weight: Any = None,
+) -> float:
     """``|X - W H| / |X|`` in the Frobenius norm.
 
     Dense data: from the residual itself, a few rows at a time.  Sparse data: from sums over the stored
@@ -34,6 +43,11 @@ def relative_error(X: Any, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
         Weights.
     H : array-like of shape (n_components, n_features)
         Components.
+    mask : array-like, sparse matrix or source of shape (n_samples, n_features), optional
+        The error over the entries where it is true, or a weight for each: what ``X`` holds elsewhere, NaN included, is
+        left out. Entries that are held out are ``~mask``.
+    sample_weight, feature_weight : array-like, optional
+        How often each sample, and each feature, counts.
 
     Returns
     -------
@@ -53,7 +67,9 @@ def relative_error(X: Any, W: npt.ArrayLike, H: npt.ArrayLike) -> float:
     weights = W if not isinstance(W, (list, tuple)) else np.asarray(W)
     components = np.asarray(H)
     _check_factors(source.shape, np.shape(weights), components.shape)
-    squared, norm = squared_residual(source, np.ascontiguousarray(components.T), W=weights)
+    vectors = [None if v is None else np.asarray(v, np.float64) for v in (sample_weight, feature_weight)]
+    observed = Observed(samples=vectors[0], features=vectors[1], entries=mask)
+    squared, norm = squared_residual(source, np.ascontiguousarray(components.T), W=weights, observed=observed)
     if norm == 0.0:
         return 0.0 if squared == 0.0 else float("inf")
     return float(np.sqrt(squared / norm))
@@ -95,9 +111,21 @@ def l1_residual(truth_product: npt.ArrayLike, W: npt.ArrayLike, H: npt.ArrayLike
 
 
 def squared_residual(
-    source: RowSource, Ht: Array, *, W: Rows | None = None, decode: Callable[[Block], Array] | None = None
+    source: RowSource,
+    Ht: Array,
+    *,
+    W: Rows | None = None,
+    decode: Callable[..., Array] | None = None,
+    observed: Observed = COMPLETE,
 ) -> tuple[float, float]:
-    """``|X - W H|^2`` and ``|X|^2``; with ``decode`` the weights are made block by block and not kept."""
+    """``|X - W H|^2`` and ``|X|^2``; with ``decode`` the weights are made block by block and not kept.
+
+    Over what is known, with the weights of samples, features and entries.
+    """
+    if not observed.plain:
+        counted = partial(_counted_block, Ht=Ht, observed=observed, decode=None if W is not None else decode)
+        squared, norm = source.reduce(counted, *(() if W is None else (W,)), *observed.beside(source))
+        return float(squared), float(norm)
     fn: Callable[..., Any] = _residual_block if W is not None else partial(_decoded_block, decode=decode)
     rows = () if W is None else (W,)
     squared, norm, WtW = source.reduce(partial(fn, Ht=Ht, exact=False), *rows)
@@ -106,6 +134,25 @@ def squared_residual(
     if squared <= CANCELLATION * norm and WtW.any():
         squared = source.reduce(partial(fn, Ht=Ht, exact=True), *rows)[0]
     return float(squared), float(norm)
+
+
+def _counted_block(block: Block, *aligned: Block, Ht: Array, observed: Observed, decode: Any) -> tuple[float, float]:
+    """Sums over known entries of ``s_i v_j M_ij`` times the squares of the residual and of the data."""
+    beside = aligned if decode is not None else aligned[1:]
+    samples, entries = observed.split(beside)
+    given = () if entries is None else (entries,)
+    W = aligned[0] if decode is None else decode(block, *given).astype(block.dtype, copy=False)
+    total = np.zeros(2)
+    for a, b in blocks.row_chunks(block):
+        part = block[a:b]
+        M = blocks.to_dense(blocks.known(part)) if observed.holes else np.ones(part.shape, part.dtype)
+        M = M if entries is None else M * blocks.to_dense(entries[a:b])
+        M = M if observed.features is None else M * observed.features
+        M = M if samples is None else M * samples[a:b, None]
+        x = blocks.to_dense(blocks.zeroed(part))
+        R = x - W[a:b] @ Ht.T
+        total += [np.einsum("ij,ij,ij->", M, Y, Y, dtype=np.float64) for Y in (R, x)]
+    return float(total[0]), float(total[1])
 
 
 def _decoded_block(block: Block, *, decode: Callable[[Block], Array] | None, Ht: Array, exact: bool) -> Any:

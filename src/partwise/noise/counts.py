@@ -28,6 +28,8 @@ TYPICAL = 1e3  # nor is a table whose typical entry is so many units
 RIGHT = 0.98  # of the rows must be whole
 STEPS = 10  # of the search for phi; three or four are the rule
 CLOSE = 0.01  # of one: variance of what is left at which phi is right
+GROUPS = 10  # of entries, by their means
+SURELY = 4.0  # standard errors
 EXTREMES = (1e-4, 10.0)  # of the first guess of phi
 
 
@@ -124,6 +126,26 @@ def _divided(X: Array, V: Array, k: int | None) -> Whitened:
 def left(state: Whitened) -> float:
     """Variance of what the signal leaves; one if ``phi`` is right."""
     return state.spectrum.variance(state.k)
+
+
+def follows_means(X: Array, unit: Unit, state: Whitened) -> bool:
+    """Whether noise is larger where means are: as their power 1 if it is of counts, as 0 if it is of one size.
+
+    False only if it is nearer to one size, and surely. That all of it together is as large as the mean says little of
+    whole numbers: an instrument that rounds may have such noise.
+    """
+    C = X / unit.of_rows[:, None]
+    mean = _means(X, state) / unit.of_rows[:, None]
+    counted, y = C.ravel(), ((C - mean) ** 2).ravel()
+    groups = np.array_split(np.argsort(mean.ravel(), kind="stable"), GROUPS)
+    # the mean count of a group is known without its signal, which may be anything next to zero
+    groups = [g for g in groups if counted[g].any() and y[g].any()]
+    place = np.log([counted[g].mean() for g in groups])
+    size = np.array([y[g].mean() for g in groups])
+    error = np.array([y[g].std() / np.sqrt(len(g)) for g in groups]) / size  # of the logarithm of the size
+    centred = (place - place.mean()) / max(float(((place - place.mean()) ** 2).sum()), np.finfo(np.float64).tiny)
+    power, sure = float(centred @ np.log(size)), SURELY * float(np.sqrt(np.square(centred * error).sum()))
+    return power + sure > 0.5
 
 
 def with_dispersion(X: Array, unit: Unit, k: int | None, state: Whitened) -> tuple[float, Whitened]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import eigvalsh, svdvals
+from scipy.linalg import eigvalsh, svd, svdvals
 
 from partwise.noise import counts
 from partwise.noise.scales import FAR, NORMAL_MEDIAN, Whitened, robust_scales, whiten
@@ -95,8 +95,19 @@ def exact(X: Array) -> Finding | None:
     rank = int((np.sqrt(np.cumsum((s**2)[::-1])[::-1]) / size > EXACT).sum())
     if rank > max(1.0, CAP * len(s)) or (len(s) and rank >= len(s)):
         return None
+    if rank and not _explains_most(X, rank):
+        return None
     nothing = Spectrum(s, np.zeros((n, len(s))), np.zeros((len(s), m)))
     return Finding("none", Whitened(np.ones(n), np.ones(m), X, nothing, rank))
+
+
+def _explains_most(X: Array, rank: int) -> bool:
+    """Whether the leading directions explain rows one by one: beside a huge entry all else is small, but there."""
+    V = svd(X, full_matrices=False, check_finite=False)[2][:rank]
+    lengths = np.linalg.norm(X, axis=1)
+    there = lengths > 0.0
+    left = np.linalg.norm(X[there] - (X[there] @ V.T) @ V, axis=1)
+    return bool(np.median(left / lengths[there]) <= np.sqrt(EXACT))
 
 
 def _agrees(state: Whitened, doubt: float = DOUBT) -> bool:
@@ -110,7 +121,7 @@ def _nearly(state: Whitened) -> bool:
 
 
 def _as_counts(X: Array, unit: counts.Unit, k: int | None) -> Finding | None:
-    """Counting noise; unclear if there is more of it than ``phi`` explains, None if there is less of it."""
+    """Counting noise; unclear if there is more of it than ``phi`` explains, None if less or of one size."""
     state = counts.biwhiten(X, unit, 0.0, k)
     size = counts.left(state)
     low, high = FEW_EXTRA
@@ -124,6 +135,8 @@ def _as_counts(X: Array, unit: counts.Unit, k: int | None) -> Finding | None:
     best = max((state, means), key=lambda s: s.spectrum.chance(s.k))
     fits = (k is None or best.spectrum.colour(best.k) < COLOURED) and (_agrees(best, DOUBT_COUNTS) or _nearly(best))
     kind = "over-dispersed" if phi else "poisson"
+    if fits and not phi and not counts.follows_means(X, unit, best):
+        return None
     return Finding(kind if fits else "unclear", best if fits else state, phi=phi, unit=unit)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from partwise.noise.extending import all_scales
 from partwise.noise.model import Noise, NoiseKind
 from partwise.noise.sampling import Sample, distinct, draw
 from partwise.sources import RowSource, inspect
+
+# what was seen of a source is remembered while it lives, as its inspection is: a fit, its manifest and its report ask
+_KNOWN: WeakKeyDictionary[RowSource, dict[tuple[int | None, int], NoiseKind]] = WeakKeyDictionary()
 
 
 def measure_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> Noise:
@@ -59,10 +63,14 @@ def measure_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> Noi
     the noise in this table looks like counting noise
     """
     source = open_source(X)
-    finding, sample = _looked(source, k, random_state)
-    row_scale, column_scale = all_scales(source, sample, finding)
-    known = _facts(finding, sample)
-    return Noise(**known.facts(), row_scale=row_scale, column_scale=column_scale)
+    known = _KNOWN.setdefault(source, {})
+    found = known.get((k, random_state))
+    if not isinstance(found, Noise):
+        finding, sample = _looked(source, k, random_state)
+        row_scale, column_scale = all_scales(source, sample, finding)
+        found = Noise(**_facts(finding, sample).facts(), row_scale=row_scale, column_scale=column_scale)
+        known[k, random_state] = found
+    return found
 
 
 def name_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> NoiseKind:
@@ -82,7 +90,11 @@ def name_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> NoiseK
     NoiseKind
         The kind.
     """
-    return _facts(*_looked(open_source(X), k, random_state))
+    source = open_source(X)
+    known = _KNOWN.setdefault(source, {})
+    if (k, random_state) not in known:
+        known[k, random_state] = _facts(*_looked(source, k, random_state))
+    return known[k, random_state]
 
 
 def _looked(source: RowSource, k: int | None, seed: int) -> tuple[Finding, Sample]:

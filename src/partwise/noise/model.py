@@ -15,6 +15,7 @@ from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
+COUNTS = ("poisson", "over-dispersed")  # the sizes of their noise are known from the counts themselves
 KINDS = (
     "none",
     "white",

@@ -2,6 +2,7 @@
 
 from partwise.plots.images import Recovery, image_grid, recovery_grid
 from partwise.plots.learning import code_histograms, detector_grid, feature_grid, learning_curve, reproducibility
+from partwise.plots.parts import plot_history, plot_parts
 
 __all__ = [
     "Recovery",
@@ -10,6 +11,8 @@ __all__ = [
     "feature_grid",
     "image_grid",
     "learning_curve",
+    "plot_history",
+    "plot_parts",
     "recovery_grid",
     "reproducibility",
 ]

@@ -28,7 +28,7 @@ class Card:
     """One part, ready to be shown."""
 
     number: int
-    index: int
+    name: str
     share: str
     width: float
     dominant: str
@@ -81,7 +81,7 @@ def make_cards(facts: Facts, source: RowSource, names: Names, view: View) -> lis
         cards.append(
             Card(
                 number=i + 1,
-                index=int(facts.order[i]),
+                name=facts.part(i),
                 share=percent(float(facts.shares[i])),
                 width=round(100.0 * float(facts.shares[i]) / largest, 1),
                 dominant=count(int(facts.dominant[i]), "sample"),

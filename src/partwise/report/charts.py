@@ -45,7 +45,7 @@ def curve(title: str, x: Array, y: Array, step: str = "iteration") -> Chart:
     y_ticks = [(100.0 * (high - at) / (high - low), text) for at, text in log_ticks(low, high)]
     ends = [(0.0, f"{x[0]:,.0f}"), (100.0, f"{x[-1]:,.0f}")]
     summary = f"{title}: from {number(float(y[0]))} to {number(float(y[-1]))}"
-    return Chart(title, line(across, up), tuple(ends), tuple(y_ticks), step, summary)
+    return Chart(f"{title} (log scale)", line(across, up), tuple(ends), tuple(y_ticks), step, summary)
 
 
 def log_ticks(low: float, high: float) -> list[tuple[float, str]]:
@@ -101,7 +101,9 @@ def histogram(unexplained: Array) -> Chart:
     median = float(np.median(unexplained))
     left = percent(median) if median >= 0.001 else number(median)
     summary = f"Of half of the samples, a share of at most {left} is not explained"
-    return Chart("", columns(counts), tuple(x), (), "share of the sample that is not explained", summary)
+    title = f"number of samples (the highest column has {int(counts.max()):,})"
+    scale = "" if np.median(unexplained) >= 0.03 else ", log scale"
+    return Chart(title, columns(counts), tuple(x), (), f"share of the sample that is not explained{scale}", summary)
 
 
 def columns(counts: Array) -> str:

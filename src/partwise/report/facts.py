@@ -14,6 +14,7 @@ from partwise.belief import Bands, Verdict, Verdicts
 from partwise.estimators.telling import RESIDUALS
 from partwise.noise import NoiseKind, name_noise
 from partwise.outcomes import Stop
+from partwise.report.naming import shown
 from partwise.report.rows import Rows, Selected, pass_over
 from partwise.sources import RowSource, blocks
 
@@ -123,6 +124,8 @@ class Facts:
         Which parts came out negative though the data is not, if any did.
     colour : float
         By how much the noise is from white (1), where the method has measured it.
+    unknown : float
+        Share of the entries that were not known, and are those of the parts.
     noise : NoiseKind or None
         What lies outside as many dimensions as there are parts looks like.
     odd : ndarray of int
@@ -133,6 +136,8 @@ class Facts:
         What `judge` says of the parts, if it was asked.
     bands : tuple of ndarray or None
         Lower and upper ends of the bands around the parts, if they were computed.
+    decided : tuple of (str, str)
+        What a model that decides by itself has decided, and why.
     """
 
     method: str
@@ -159,10 +164,17 @@ class Facts:
     signs: Signs | None = None
     colour: float = 1.0
     noise: NoiseKind | None = None
+    unknown: float = 0.0
     odd: Array = field(default_factory=lambda: np.zeros(0, int))
     scattering: str = ""
     verdicts: tuple[Verdict, ...] = ()
     bands: tuple[Array, Array] | None = None
+    decided: tuple[tuple[str, str], ...] = ()
+    names: tuple[str, ...] = ()
+
+    def part(self, number: int) -> str:
+        """What a part is called."""
+        return shown(self.names[number]) if self.names else f"Part {number + 1}"
 
     @property
     def signed(self) -> bool:
@@ -176,7 +188,14 @@ class Facts:
 
 
 def gather(
-    model: Any, source: RowSource, weights: Any = None, *, verdicts: Verdicts | None = None, bands: Bands | None = None
+    model: Any,
+    source: RowSource,
+    weights: Any = None,
+    *,
+    unknown: float = 0.0,
+    verdicts: Verdicts | None = None,
+    bands: Bands | None = None,
+    scores: Any = None,
 ) -> Facts:
     """Everything a report tells: one pass over the data, and one look at its noise.
 
@@ -188,51 +207,73 @@ def gather(
         The data, prepared as the model has it.
     weights : array of shape (n_samples, n_components), optional
         Weights of the samples; by default computed block by block.
+    unknown : float, default=0
+        Share of the entries of the data that were not known, and are those of the parts.
     verdicts : Verdicts, optional
         What `judge` says of the model.
     bands : Bands, optional
         How far its parts can move.
+    scores : array of shape (n_components, n_features), optional
+        What features are ranked by; by default their size.
 
     Returns
     -------
     Facts
         The numbers.
     """
+    verdicts = getattr(model, "verdicts_", None) if verdicts is None else verdicts
     rows = pass_over(source, model, weights)
     H = np.asarray(model.components_, np.float64)
-    order = np.argsort(-rows.mass, kind="stable")
+    order = np.arange(len(H))  # that of the model: a part has one number everywhere
     H, mass = without_rounding(H[order]), rows.mass[order]
     similarity = cosines(H)
+    inner = getattr(model, "estimator_", model)  # what knows how the fit went
     return Facts(
         method=type(model).__name__,
+        decided=tuple(getattr(model, "decisions", dict)().items()),
         settings=settings(model),
         about_method=(inspect.getdoc(type(model)) or "").partition("\n")[0],
         preparation=model.preparation_.kind,
         weighing="" if model.weighing_.column_scale is None else model.weighing_.kind,
         shape=source.shape,
         order=order,
+        names=tuple(model.part_names_),
         components=H,
         shares=mass / (mass.sum() or 1.0),
         dominant=rows.dominant[order],
         dead=mass == 0.0,
-        top=top_features(H),
+        top=top_features(H if scores is None else np.asarray(scores, np.float64)),
         similarity=similarity,
         redundant=similar_pairs(similarity, REDUNDANT),
-        unexplained=rows.left / rows.norm if rows.norm > 0.0 else 0.0,
+        unexplained=_unexplained(model, rows, unknown),
         rows=rows,
         best=tuple(rows.best[j] for j in order),
         weights_map=weights_map(rows.shares[:, order]),
-        course=course(model),
-        agreement=agreement(model, order),
-        support=support(model, order),
-        signs=signs(model, order),
-        colour=float(getattr(model, "colour_", 1.0)),
-        noise=name_noise(source, min(len(H), *source.shape)),
-        odd=np.asarray(vars(model).get("odd_samples_", np.zeros(0, int))),
-        scattering=str(getattr(model, "scattering_", "")),
+        course=course(inner),
+        agreement=agreement(inner, order),
+        support=support(inner, order),
+        signs=signs(inner, order),
+        colour=float(getattr(inner, "colour_", 1.0)),
+        noise=None if unknown else noise_of(model, source),
+        unknown=unknown,
+        odd=np.asarray(vars(inner).get("odd_samples_", np.zeros(0, int))),
+        scattering=str(getattr(inner, "scattering_", "")),
         verdicts=() if verdicts is None else tuple(verdicts[int(i)] for i in order),
         bands=None if bands is None else tuple(end[order] for end in bands.interval()),  # type: ignore[arg-type]
     )
+
+
+def noise_of(model: Any, source: RowSource) -> NoiseKind:
+    """What lies outside as many dimensions as there are parts: as the model has measured it, or measured now."""
+    known = getattr(model, "noise_", None)
+    return known if isinstance(known, NoiseKind) else name_noise(source, min(len(model.components_), *source.shape))
+
+
+def _unexplained(model: Any, rows: Rows, unknown: float) -> float:
+    """The share of the squared norm that is left over; of data with holes that of the fit, over known entries."""
+    if unknown:
+        return float(model.reconstruction_error_) ** 2
+    return rows.left / rows.norm if rows.norm > 0.0 else 0.0
 
 
 def without_rounding(H: Array) -> Array:

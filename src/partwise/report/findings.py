@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from partwise.belief.telling import reason
-from partwise.estimators.telling import CAME_OUT, COLOUR_TOLD, NOT_WHITE
+from partwise.estimators.telling import COLOUR_TOLD
 from partwise.report.facts import REDUNDANT, Agreement, Facts
 from partwise.report.naming import Names
 from partwise.report.rows import POOR
@@ -21,6 +21,7 @@ from partwise.report.wording import (
     ending,
     explained,
     few_samples,
+    filled_in,
     impure,
     listed,
     negative,
@@ -31,6 +32,7 @@ from partwise.report.wording import (
     undetermined,
 )
 
+LITTLE = "Little is explained"
 MOST = 0.5  # share of samples that is most of them
 CLOSE = 0.02  # relative difference of two minima of Archetypes that other samples could turn around
 NEGATIVE = 0.01  # of a part's largest value: entries below zero that are more than what methods leave by rounding
@@ -42,7 +44,7 @@ SHOWN = 1e-4  # share of a part's squared size below zero, 1% of its length, bel
 Finding = tuple[str, str]  # what it is in two or three words, and a sentence
 
 
-def findings(facts: Facts, names: Names, given: Sequence[str] = ()) -> list[Finding]:
+def findings(facts: Facts, names: Names, given: Sequence[str | Warning] = ()) -> list[Finding]:
     """Warnings about the fit, the parts and the samples.
 
     Parameters
@@ -51,36 +53,48 @@ def findings(facts: Facts, names: Names, given: Sequence[str] = ()) -> list[Find
         The numbers.
     names : Names
         What samples are called.
-    given : sequence of str
-        Other warnings; the estimator's own that it did not converge is left out if it is found here.
+    given : sequence of str or Warning
+        Other warnings; those that are found here are known by their kinds, and not told twice.
 
     Returns
     -------
     list of (str, str)
         Heading and text of each; given ones have no heading.
     """
-    unsettled = _not_converged(facts)
-    found = [unsettled, _dead(facts), _redundant(facts), _little_explained(facts)]
+    found = [_not_converged(facts), _dead(facts), _redundant(facts), _little_explained(facts)]
     found += [_poor(facts, names), _zero_rows(facts, names), _disagreeing(facts)]
     found += [_rivalled(facts), _impure(facts), _unsupported(facts), _negative(facts), _coloured(facts)]
-    found += [_unscattered(facts), _odd(facts, names)]
-    told = [CAME_OUT, NOT_WHITE] + [" stopped at max_iter="] * bool(unsettled)
-    told += [" unlike all others "] * bool(len(facts.odd))
-    others = [("", text) for text in given if not any(words in text for words in told)]
+    found += [_unscattered(facts), _odd(facts, names), _unknown(facts)]
+    others = [("", str(one)) for one in given if isinstance(one, str) or not found_here(kind_of(one))]
     return [finding for finding in found if finding] + others
+
+
+def kind_of(warning: Warning) -> str:
+    """What a warning is about; how a fit ended is "stop/max_iter" or the like."""
+    stop = getattr(warning, "stop", None)
+    return f"stop/{stop.kind}" if stop is not None else str(getattr(warning, "kind", ""))
+
+
+def found_here(kind: str) -> bool:
+    """Whether a warning of this kind is told by the page itself."""
+    return kind.startswith("stop/") or kind in ("negative-part", "coloured", "odd", "not-determined")
+
+
+def _unknown(facts: Facts) -> Finding | None:
+    return ("Unknown entries", filled_in(facts.unknown)) if facts.unknown else None
 
 
 def grave(facts: Facts) -> list[Finding]:
     """What is wrong with parts themselves, to be read first: those that are negative, those that are not determined."""
     height = np.abs(facts.components).max(axis=1)
     lowest = facts.components.min(axis=1) / np.where(height > 0.0, height, 1.0)
-    below = [(part(int(i)), float(lowest[i])) for i in np.flatnonzero(lowest < -NEGATIVE)]
+    below = [(facts.part(int(i)), float(lowest[i])) for i in np.flatnonzero(lowest < -NEGATIVE)]
     found = [("Negative parts" if len(below) > 1 else "Negative part", negative(below))] if below else []
     place = {row.part: i for i, row in enumerate(facts.verdicts)}
     for i, row in enumerate(facts.verdicts):
         if row.verdict == "not determined":
-            why = [reason(name, row.facts, lambda j: part(place[j])) for name in row.reasons]
-            found.append((f"{part(i)} is not determined", undetermined(row.expected_error, row.interval, why)))
+            why = [reason(name, row.facts, lambda j: facts.part(place[j])) for name in row.reasons]
+            found.append((f"{facts.part(i)} is not determined", undetermined(row.expected_error, row.interval, why)))
     return found
 
 
@@ -100,15 +114,15 @@ def _dead(facts: Facts) -> Finding | None:
     if not len(dead):
         return None
     if len(dead) == 1:
-        return "Dead part", f"{part(int(dead[0]))} is zero or no sample uses it; fewer parts would do."
+        return "Dead part", f"{facts.part(int(dead[0]))} is zero or no sample uses it; fewer parts would do."
     return (
         "Dead parts",
-        f"{listed([part(int(i)) for i in dead])} are zero or no sample uses them; fewer parts would do.",
+        f"{listed([facts.part(int(i)) for i in dead])} are zero or no sample uses them; fewer parts would do.",
     )
 
 
 def _redundant(facts: Facts) -> Finding | None:
-    pairs = [f"{part(i)} and {part(j)} ({facts.similarity[i, j]:.3f})" for i, j in facts.redundant]
+    pairs = [f"{facts.part(i)} and {facts.part(j)} ({facts.similarity[i, j]:.3f})" for i, j in facts.redundant]
     if not pairs:
         return None
     text = f"{count(len(pairs), 'pair')} with a cosine above {REDUNDANT}: {'; '.join(pairs[:6])}"
@@ -121,7 +135,7 @@ def _little_explained(facts: Facts) -> Finding | None:
     if facts.unexplained <= POOR:
         return None
     return (
-        "Little is explained",
+        LITTLE,
         f"The parts explain {explained(facts.unexplained)} of the data's squared norm. Short texts and sparse counts "
         "are like that, and their parts can still be right; other data wants more parts or another scale.",
     )
@@ -155,7 +169,7 @@ def _zero_rows(facts: Facts, names: Names) -> Finding | None:
 def _disagreeing(facts: Facts) -> Finding | None:
     if facts.agreement is None or facts.agreement.agree.all():
         return None
-    return "Halves disagree", halves_text(facts.agreement)
+    return "Halves disagree", halves_text(facts, facts.agreement)
 
 
 def _rivalled(facts: Facts) -> Finding | None:
@@ -178,13 +192,13 @@ def _unsupported(facts: Facts) -> Finding | None:
     small = np.flatnonzero((mass < min(SMALL, OF_EQUAL / len(mass))) & ~facts.dead)
     if not len(small):
         return None
-    return "Parts of few samples", few_samples([(part(int(i)), float(mass[i])) for i in small])
+    return "Parts of few samples", few_samples([(facts.part(int(i)), float(mass[i])) for i in small])
 
 
 def _negative(facts: Facts) -> Finding | None:
     if facts.signs is None:
         return None
-    worst = [(part(int(i)), float(facts.signs.below[i])) for i in np.argsort(-facts.signs.below, kind="stable")]
+    worst = [(facts.part(int(i)), float(facts.signs.below[i])) for i in np.argsort(-facts.signs.below, kind="stable")]
     return "Parts were negative", came_out_negative([one for one in worst if one[1] > SHOWN], facts.signs.cost)
 
 
@@ -202,12 +216,7 @@ def _odd(facts: Facts, names: Names) -> Finding | None:
     return "Odd samples", set_aside([names.sample(int(i)) for i in facts.odd])
 
 
-def halves_text(found: Agreement) -> str:
+def halves_text(facts: Facts, found: Agreement) -> str:
     """What two halves of the samples say."""
-    apart = [part(int(i)) for i in np.flatnonzero(~found.agree)]
+    apart = [facts.part(int(i)) for i in np.flatnonzero(~found.agree)]
     return between_halves(found.first, found.last, found.rate, apart)
-
-
-def part(position: int) -> str:
-    """What the part at this place in the order of shares is called."""
-    return f"Part {position + 1}"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -13,14 +16,17 @@ import numpy.typing as npt
 from partwise.io.preparation import KINDS
 from partwise.io.versions import library_versions
 from partwise.plots.pages import templates
+from partwise.profiles import Panel
 from partwise.report import charts
 from partwise.report.cards import make_cards
 from partwise.report.facts import Facts
-from partwise.report.findings import findings, grave, halves_text
+from partwise.report.findings import LITTLE, findings, grave, halves_text
 from partwise.report.maps import similarity_map, weights_map
 from partwise.report.naming import Names, View, shown
+from partwise.report.panels import drawn
 from partwise.report.wording import (
     BETWEEN_HALVES,
+    believed,
     count,
     ending,
     explained,
@@ -38,6 +44,7 @@ EXACT = 1e-20  # share (of squares) left unexplained that is rounding alone: 1e-
 MOST_PARTS = 10  # with errors in a list: as many as a panel has room for beside its charts
 NOTABLE = 0.01  # share of a sample left unexplained that is worth a line
 TEMPLATES = "partwise.report"
+TOPIC = "topic"
 
 
 def render(
@@ -49,7 +56,9 @@ def render(
     title: str = "",
     about: Mapping[str, str] | None = None,
     command: str = "",
-    warnings: Sequence[str] = (),
+    warnings: Sequence[str | Warning] = (),
+    panels: Sequence[Panel] = (),
+    words: tuple[str, str, str] = ("part", "sample", "feature"),
 ) -> str:
     """The report as HTML without any reference to another file.
 
@@ -69,8 +78,12 @@ def render(
         Further facts.
     command : str
         What repeats the run.
-    warnings : sequence of str
+    warnings : sequence of str or Warning
         What the reader should also be told.
+    panels : sequence of Panel
+        Pictures and tables of a field.
+    words : (str, str, str)
+        What a part, a sample and a feature are called.
 
     Returns
     -------
@@ -84,12 +97,19 @@ def render(
         templates(TEMPLATES)
         .get_template("report.html")
         .render(
-            title=title or f"{count(k, 'part')} of {count(n, 'sample')}",
+            script=_script(),
+            script_hash=base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode(),
+            title=title or f"{count(k, words[0])} of {count(n, words[1], _many(words[1]))}",
+            parts=[facts.part(i) for i in range(k)],
             method=facts.method,
-            lead=_lead(facts),
-            tiles=_tiles(facts),
+            lead=_lead(facts, words),
+            panels=drawn(panels),
+            words=words,
+            tiles=_tiles(facts, words),
+            decided=[(label, f"{text[:1].upper()}{text[1:]}.") for label, text in facts.decided],
+            believed=believed([row.verdict for row in facts.verdicts]),
             grave=grave(facts),
-            warnings=findings(facts, names, warnings),
+            warnings=[one for one in findings(facts, names, warnings) if one[0] != LITTLE or words[0] != TOPIC],
             curves=[
                 charts.curve(*curve, "iteration" if course.learnt is None else "samples") for curve in course.curves
             ],
@@ -117,29 +137,34 @@ def render(
     )
 
 
-def _lead(facts: Facts) -> str:
+def _lead(facts: Facts, words: tuple[str, str, str]) -> str:
     n, m = facts.shape
-    parts = count(len(facts.order), "part")
-    text = f"{facts.method} found {parts} in {count(n, 'sample')} of {count(m, 'feature')}. "
+    part, sample, feature = words
+    parts = count(len(facts.order), part)
+    text = f"{facts.method} found {parts} in {count(n, sample, _many(sample))} of {count(m, feature, _many(feature))}. "
     if facts.rows.norm == 0.0:
         return text + "The data is all zero."
     if facts.preparation != "none":
         text += f"The data was prepared by {facts.preparation}, and parts, weights and errors are in its units. "
     if facts.weighing:
         text += weighed(facts.weighing)
+    if part == TOPIC:  # what is left of short texts is large, and says nothing about topics
+        return text.rstrip()
     share = explained(facts.unexplained).replace(">", "more than ").replace("<", "less than ")
     return text + f"{'Together they explain' if len(facts.order) > 1 else 'It explains'} {share} of the data."
 
 
-def _tiles(facts: Facts) -> list[tuple[str, str]]:
+def _many(word: str) -> str:
+    """The plural of what things of a field are called."""
+    return {"spectrum": "spectra", "kind of mutation": "kinds of mutations"}.get(word, f"{word}s")
+
+
+def _tiles(facts: Facts, words: tuple[str, str, str]) -> list[tuple[str, str]]:
     course = facts.course
-    tiles = [
-        ("explained", explained(facts.unexplained)),
-        ("relative error", number(facts.relative_error)),
-        ("parts", f"{len(facts.order):,}"),
-        ("samples", f"{facts.shape[0]:,}"),
-        ("features", f"{facts.shape[1]:,}"),
-    ]
+    sizes = (len(facts.order), *facts.shape)
+    fit = [("explained", explained(facts.unexplained)), ("relative error", number(facts.relative_error))]
+    told = [(_many(word), f"{size:,}") for word, size in zip(words, sizes, strict=True)]
+    tiles = [*told, *fit[1:]] if words[0] == TOPIC else [*fit, *told]
     if course.learnt is not None:
         tiles.append(("samples learnt", f"{course.learnt:,}"))
     elif course.n_iter is not None:
@@ -156,10 +181,13 @@ def _halves(facts: Facts) -> dict[str, Any] | None:
         return None
     worst = np.argsort(-found.errors, kind="stable")
     return {
-        "text": halves_text(found),
+        "text": halves_text(facts, found),
         "errors": halves_error(found.errors),
         "curves": [charts.curve(BETWEEN_HALVES[name], x, y) for name, x, y in found.curves],
-        "parts": [(int(i) + 1, number(float(found.errors[i])), not found.agree[i]) for i in worst[:MOST_PARTS]],
+        "parts": [
+            (int(i) + 1, facts.part(int(i)), number(float(found.errors[i])), not found.agree[i])
+            for i in worst[:MOST_PARTS]
+        ],
     }
 
 
@@ -183,6 +211,12 @@ def _run(facts: Facts) -> list[tuple[str, str]]:
         name = facts.course.residual_name
         known.append((name[:1].upper() + name[1:], number(facts.course.residual)))
     return [*known, ("Versions", _versions())]
+
+
+@cache
+def _script() -> str:
+    """The page's one script, whose hash its policy names: no other one runs."""
+    return resources.files("partwise.report").joinpath("templates/report.js").read_text(encoding="utf-8")
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.belief.judging import ROUGH
 from partwise.estimators.telling import reason
 from partwise.metrics.conditions.induction import BETA
 from partwise.outcomes import CHANGE, KKT, Stop
@@ -44,6 +45,14 @@ def explained(unexplained: float) -> str:
         return ">99.999%" if unexplained > 1e-14 else "100%"
     decimals = next(d for d in range(2, 4) if d == 3 or unexplained * 10 ** (d + 2) >= 1.0)
     return f"{np.floor((1.0 - unexplained) * 10 ** (decimals + 2)) / 10**decimals:.{decimals}f}%"
+
+
+def filled_in(unknown: float) -> str:
+    """That entries are not known."""
+    return (
+        f"{percent(unknown)} of the entries of the data are not known. The parts were found without them; in pictures "
+        "and statistics of samples on this page they have the values that the parts give them."
+    )
 
 
 def number(value: float) -> str:
@@ -252,6 +261,11 @@ def negative(parts: list[tuple[str, float]]) -> str:
 
 def undetermined(error: float, interval: tuple[float, float], why: list[str]) -> str:
     """That a part is not to be believed, how wrong it may be, and why."""
+    if error <= ROUGH:  # something else speaks against it than what halves make of it
+        begin = (
+            f"Fits of halves of the samples agree on it, to an error of {number(error)}, but that proves nothing here"
+        )
+        return "; ".join([begin, *why]) + "."
     low, high = interval
     begin = (
         f"Its error (the sine of an angle) is expected to be {number(error)}, between {number(low)} and {number(high)}"
@@ -262,3 +276,17 @@ def undetermined(error: float, interval: tuple[float, float], why: list[str]) ->
 def verdict(word: str, error: float) -> str:
     """What is said of a part on its card."""
     return f"{word}, error about {number(error)}"
+
+
+def believed(verdicts: list[str]) -> str:
+    """How many parts are to be believed; nothing if nobody was asked."""
+    if not verdicts:
+        return ""
+    again, roughly = verdicts.count("found again"), verdicts.count("roughly")
+    lost = len(verdicts) - again - roughly
+    if again == len(verdicts):
+        which = "The part is" if again == 1 else f"All {again:,} parts are"
+        return f"{which} found again in halves of the samples."
+    told = [f"{again:,} found again", *([f"{roughly:,} roughly"] if roughly else [])]
+    told += [f"{lost:,} not determined"] if lost else []
+    return f"Of {count(len(verdicts), 'part')}, in halves of the samples: {', '.join(told)}."

@@ -11,9 +11,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from partwise.belief import Bands, Verdicts
+from partwise.estimators.weights import completed
 from partwise.exceptions import InputError
 from partwise.io import Table, open_source, read, write_atomically
 from partwise.plots.pages import templates
+from partwise.profiles import Panel
 from partwise.report.facts import gather
 from partwise.report.naming import Names, check_names, view_of
 from partwise.report.page import TEMPLATES, render
@@ -34,9 +36,12 @@ def write_report(
     title: str = "",
     about: Mapping[str, str] | None = None,
     command: str = "",
-    warnings: Sequence[str] = (),
+    warnings: Sequence[str | Warning] = (),
     verdicts: Verdicts | None = None,
     bands: Bands | None = None,
+    panels: Sequence[Panel] = (),
+    scores: Any = None,
+    words: tuple[str, str, str] = ("part", "sample", "feature"),
 ) -> Path:
     """Write what a fitted model found as one HTML page that needs nothing else, and no network.
 
@@ -67,12 +72,19 @@ def write_report(
         Further facts for the head of the page, such as where the data is from.
     command : str
         The command that repeats the run.
-    warnings : sequence of str
+    warnings : sequence of str or Warning
         What the reader should be told besides what is found.
     verdicts : Verdicts, optional
         What `partwise.judge` says of the model: parts that are not determined are told first, in red.
     bands : Bands, optional
         What `partwise.feasible_bands` found: drawn around parts that are shown as spectra.
+
+    panels : sequence of Panel
+        Pictures and tables of a field, as its profile makes them; they come before the parts.
+    scores : array of shape (n_components, n_features), optional
+        What features are ranked by where parts are drawn as bars; by default their size.
+    words : (str, str, str)
+        What a part, a sample and a feature are called.
 
     Returns
     -------
@@ -107,8 +119,21 @@ def write_report(
     view = view_of(names.features, m, image_shape if image_shape is not None else table.image_shape)
     source = model.preparation_.apply(source)
     _check_parts(len(H), verdicts=verdicts, bands=None if bands is None else bands.parts)
-    facts = gather(model, source, _checked(weights, (n, len(H))), verdicts=verdicts, bands=bands)
-    page = render(facts, source, names, view, title=title, about=about, command=command, warnings=warnings)
+    weights = _checked(weights, (n, len(H)))
+    source, unknown = completed(model, source, weights)
+    facts = gather(model, source, weights, unknown=unknown, verdicts=verdicts, bands=bands, scores=scores)
+    page = render(
+        facts,
+        source,
+        names,
+        view,
+        title=title,
+        about=about,
+        command=command,
+        warnings=warnings,
+        panels=panels,
+        words=words,
+    )
     target = Path(path)
     write_atomically(target, lambda file: file.write(page.encode("utf-8", "replace")))
     return target

@@ -94,12 +94,14 @@ class Checkpoints:
         Seconds between two writes.
     interrupt : Interrupt
         Whose Ctrl-C it turns into the end of the fit.
+    last : int, optional
+        The iteration that is the last one allowed: its state is written, so that more may be allowed later.
     """
 
     share = SHARE
 
-    def __init__(self, path: Path, every: float, interrupt: Interrupt) -> None:
-        self.path, self.every, self.interrupt = path, every, interrupt
+    def __init__(self, path: Path, every: float, interrupt: Interrupt, *, last: int | None = None) -> None:
+        self.path, self.every, self.interrupt, self.last = path, every, interrupt, last
         self._next = time.monotonic() + every
 
     def __call__(self, progress: Progress) -> Stop | None:
@@ -107,7 +109,8 @@ class Checkpoints:
         if progress.stop is not None:  # the last one: there is nothing to go on with
             return None
         stop = self.interrupt.take()
-        if progress.state and (stop or (progress.n_iter and time.monotonic() >= self._next)):
+        due = progress.n_iter == self.last or time.monotonic() >= self._next
+        if progress.state and (stop or (progress.n_iter and due)):
             self.write(progress)
         return Stop("interrupted") if stop else None
 

@@ -42,7 +42,7 @@ class RunFolder:
     def __init__(self, path: Path, outputs: Iterable[str] = ()) -> None:
         self.path = path
         self.names = (MANIFEST, CHECKPOINT, *outputs)
-        self._made = not path.exists()
+        self._made = [place for place in (path, *path.parents) if not place.exists()]  # the innermost first
         self._locked: int | None = None
 
     @property
@@ -90,11 +90,14 @@ class RunFolder:
         self.manifest["outputs"][name] = {"sha256": file_hash(path), "bytes": path.stat().st_size}
         self.manifest.update()
 
-    def finish(self, status: str) -> None:
-        """All is written; a run that is complete needs no checkpoint."""
-        self.manifest.update(status=status)
-        if status == COMPLETE:
+    def finish(self, status: str, *, keep: bool = False) -> None:
+        """All is written; a run that is complete needs no checkpoint, unless it may be gone on with.
+
+        It goes first: whoever kills the run right here leaves none behind.
+        """
+        if status == COMPLETE and not keep:
             self.checkpoint.unlink(missing_ok=True)
+        self.manifest.update(status=status)
 
     def discard(self) -> None:
         """Leave no trace of a run that came to nothing."""
@@ -104,9 +107,11 @@ class RunFolder:
         self.abandon()
 
     def abandon(self) -> None:
-        """Remove the folder if it was made for nothing."""
-        if self._made and self.path.is_dir() and not any(self.path.iterdir()):
-            self.path.rmdir()
+        """Remove the folder, and those around it, if they were made for nothing."""
+        for place in self._made:
+            if not place.is_dir() or any(place.iterdir()):
+                break
+            place.rmdir()
 
     def has(self, name: str) -> bool:
         """Whether an output is there as the manifest says."""

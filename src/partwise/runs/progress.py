@@ -12,11 +12,23 @@ from rich.progress import (
     BarColumn,
     Progress,
     SpinnerColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
+
+
+class _Left(TimeRemainingColumn):
+    """The time that is left, where somebody knows it."""
+
+    def render(self, task: Task) -> Text:
+        """See rich."""
+        if task.total is None or task.finished or task.time_remaining is None:
+            return Text("")
+        return Text.assemble(super().render(task), " left")
 
 
 def bar(console: Console, *, hidden: bool = False, transient: bool = False) -> Progress:
@@ -26,8 +38,7 @@ def bar(console: Console, *, hidden: bool = False, transient: bool = False) -> P
         TextColumn("{task.description:<14}"),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(elapsed_when_finished=False),
+        _Left(),
         TextColumn("{task.fields[note]}", style="dim"),
         console=console,
         disable=hidden or not console.is_terminal,

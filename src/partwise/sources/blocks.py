@@ -10,11 +10,15 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from partwise.kernels.cluster import csr_group_sums, dense_group_sums
+from partwise.kernels.holes import put_known
 from partwise.kernels.scan import count_flaws, csr_support, dense_support, scan_values
 from partwise.kernels.sparse import csr_columns_dot, csr_dot, csr_sampled_dot, csr_tdot
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
+
+LINE_BYTES = 64  # of a cache line
+TINY = float(np.finfo(np.float64).tiny)
 
 
 def is_sparse(block: Block) -> bool:
@@ -53,22 +57,46 @@ def dot(block: Block, M: Array) -> Array:
     """``block @ M`` for a small dense ``M``."""
     if not is_sparse(block):
         return np.asarray(block @ M)
-    out = np.empty((block.shape[0], M.shape[1]), np.result_type(block.dtype, M.dtype))
-    csr_dot(block.indptr, block.indices, block.data, np.ascontiguousarray(M), out)
-    return out
+    width, dtype = M.shape[1], np.result_type(block.dtype, M.dtype)
+    out = _lines(block.shape[0], _whole_lines(width, dtype), dtype)
+    csr_dot(block.indptr, block.indices, block.data, _widened(M, out.shape[1]), out)
+    return np.ascontiguousarray(out[:, :width])
 
 
 def tdot(block: Block, W: Array) -> Array:
     """``block.T @ W`` for a row-aligned ``W``."""
     if not is_sparse(block):
         return np.asarray(block.T @ W)
+    width, dtype = W.shape[1], np.result_type(block.dtype, W.dtype)
+    out = _lines(block.shape[1], _whole_lines(width, dtype), dtype)
     columns = getattr(block, "columns", None)
     if columns is not None:
-        out = np.empty((block.shape[1], W.shape[1]), np.result_type(block.dtype, W.dtype))
-        csr_columns_dot(columns.indptr, columns.indices, columns.data, np.ascontiguousarray(W), out)
-        return out
-    out = np.zeros((block.shape[1], W.shape[1]), np.result_type(block.dtype, W.dtype))
-    csr_tdot(block.indptr, block.indices, block.data, np.ascontiguousarray(W), out)
+        csr_columns_dot(columns.indptr, columns.indices, columns.data, _widened(W, out.shape[1]), out)
+    else:
+        out[:] = 0.0
+        csr_tdot(block.indptr, block.indices, block.data, _widened(W, out.shape[1]), out)
+    return np.ascontiguousarray(out[:, :width])
+
+
+def _whole_lines(width: int, dtype: np.dtype[Any]) -> int:
+    """So many entries that rows are whole cache lines, if they are longer than half of one: what is fetched is used."""
+    line = LINE_BYTES // dtype.itemsize
+    return width if 2 * width <= line else -(-width // line) * line
+
+
+def _lines(n_rows: int, width: int, dtype: np.dtype[Any]) -> Array:
+    """An array that begins with a cache line."""
+    size = n_rows * width * dtype.itemsize
+    raw = np.empty(size + LINE_BYTES, np.uint8)
+    first = -raw.ctypes.data % LINE_BYTES
+    return raw[first : first + size].view(dtype).reshape(n_rows, width)
+
+
+def _widened(M: Array, width: int) -> Array:
+    """With columns of zeros at the right."""
+    out = _lines(M.shape[0], width, M.dtype)
+    out[:, : M.shape[1]] = M
+    out[:, M.shape[1] :] = 0.0
     return out
 
 
@@ -77,6 +105,13 @@ def with_columns(block: Block) -> Block:
     kept: Any = sp.csr_array((block.data, block.indices, block.indptr), shape=block.shape)
     kept.columns = sp.csr_array(block.T.tocsr())
     return kept
+
+
+def single(block: Block) -> Block:
+    """The block in single precision; the places of sparse entries are shared."""
+    if not is_sparse(block):
+        return block.astype(np.float32)
+    return with_values(block, block.data.astype(np.float32))
 
 
 def values(block: Block) -> Array:
@@ -96,8 +131,10 @@ def counts(block: Block) -> Block:
     """The non-zero entries as CSR in double precision with short indices, whatever the block is: one kind for all."""
     short = is_sparse(block) and block.indices.dtype == block.indptr.dtype == np.int32
     kept = block if short and block.dtype == np.float64 else sp.csr_array(block, dtype=np.float64)
-    if is_sparse(block) and not kept.data.all():
+    least = kept.data.min(initial=1.0)
+    if not least >= TINY:  # the ratio of a subnormal number to another one has no logarithm
         kept = kept.copy()
+        kept.data[kept.data < TINY] = 0.0
         kept.eliminate_zeros()
     if not kept.indices.dtype == kept.indptr.dtype == np.int32:
         kept = sp.csr_array((kept.data, kept.indices.astype(np.int32), kept.indptr.astype(np.int32)), shape=kept.shape)
@@ -252,6 +289,61 @@ def _flat_places(block: Block) -> Array:
     """Where in the rows laid end to end the stored entries of a sparse block are."""
     rows = np.repeat(np.arange(block.shape[0], dtype=np.int64), np.diff(block.indptr))
     return np.asarray(rows * block.shape[1] + block.indices)
+
+
+def known(block: Block) -> Block:
+    """One where an entry of a block with holes is known: a number in a dense block, stored in a sparse one."""
+    if is_sparse(block):
+        return with_values(block, np.ones_like(block.data))
+    return (~np.isnan(block)).astype(block.dtype)
+
+
+def ones(block: Block) -> Array:
+    """Ones for all entries of a block."""
+    return np.ones(block.shape, block.dtype)
+
+
+def zeroed(block: Block) -> Block:
+    """A block with holes, with zeros in these."""
+    if is_sparse(block):
+        return with_values(block, np.nan_to_num(block.data, nan=0.0, posinf=np.inf, neginf=-np.inf))
+    return np.where(np.isnan(block), block.dtype.type(0.0), block)
+
+
+def columns_of(block: Block) -> Array:
+    """The column of every stored entry, beside :func:`values`."""
+    return np.asarray(block.indices if is_sparse(block) else np.tile(np.arange(block.shape[1]), block.shape[0]))
+
+
+def rows_of(block: Block) -> Array:
+    """The row of every stored entry, beside :func:`values`."""
+    each = np.diff(block.indptr) if is_sparse(block) else block.shape[1]
+    return np.repeat(np.arange(block.shape[0]), each)
+
+
+def completed(block: Block, W: Array, Ht: Array) -> Array:
+    """A block with holes, with ``W @ Ht.T`` in these; dense."""
+    full = np.asarray(W @ Ht.T, block.dtype)
+    if is_sparse(block):
+        full.reshape(-1)[_flat_places(block)] = block.data
+    else:
+        put_known(block, full)
+    return full
+
+
+def zeros_are_holes(block: Block) -> Block:
+    """The block with holes where it is zero; of a sparse one what is not stored is a hole, a stored zero is none."""
+    return block if is_sparse(block) else np.where(block == 0.0, block.dtype.type(np.nan), block)
+
+
+def holed(block: Block, mask: Block) -> Block:
+    """The block with holes where the mask is zero or not stored: sparse if the mask is, else dense."""
+    if is_sparse(mask):
+        mask = mask.copy()
+        mask.eliminate_zeros()
+        dense = np.ravel(to_dense(block))
+        return with_values(mask, dense[_flat_places(mask)].astype(block.dtype))
+    return np.where(np.asarray(mask) != 0, to_dense(block), block.dtype.type(np.nan))
 
 
 def take_columns(block: Block, columns: npt.NDArray[np.int64]) -> Block:

@@ -190,7 +190,10 @@ class _Part(ABC):
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
-        self.stamp = Stamp.of(path)
+        try:
+            self.stamp = Stamp.of(path)
+        except OSError as error:  # a link to nothing
+            raise fail(path, error.strerror or str(error), kind="missing-file") from error
 
     def load(self) -> Any:
         """The data of this part, if it is still the one that was opened."""
@@ -284,10 +287,8 @@ def _list_parts(folder: Path) -> list[Path]:
 
 
 def _holds_parts(path: Path) -> bool:
-    """Whether it is a compressed part, or a folder of parts."""
-    if path.is_dir():
-        return any(_is_part(one) for one in path.iterdir())
-    return _is_part(path)
+    """Whether it is a compressed part, or a folder that has parts in it, however deep."""
+    return any(map(_is_part, path.rglob("*"))) if path.is_dir() else _is_part(path)
 
 
 def _is_part(path: Path) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import scipy.sparse as sp
 
 from partwise.sources import blocks
-from partwise.sources.memory import BlockedSource, MemorySource
+from partwise.sources.memory import BlockedSource, DerivedSource, MemorySource
 from partwise.sources.protocol import Block, RowSource
 
 # Non-zero entries up to which both copies are made, 24 bytes each: 1.6 GB.  By the data alone, never by the machine or
@@ -50,6 +51,24 @@ def with_columns(source: RowSource) -> RowSource:
     if not all(map(blocks.is_sparse, parts)) or sum(part.nnz for part in parts) > MOST_COPIED:
         return source
     return _Columned(source, [blocks.with_columns(part) for part in parts])
+
+
+def in_single_precision(source: RowSource, nonzero: int) -> RowSource:
+    """The same rows in single precision: half of the traffic, twice the numbers an instruction.
+
+    A copy where the data is in memory and has no more than ``MOST_COPIED`` entries, else made in every pass: the same
+    bits.
+
+    Parameters
+    ----------
+    source : RowSource
+        The data.
+    nonzero : int
+        Its entries other than zero.
+    """
+    if isinstance(source, BlockedSource) and nonzero > MOST_COPIED:
+        return DerivedSource(source, blocks.single, (), None, np.float32)
+    return source.derive(blocks.single, dtype=np.float32)
 
 
 class _Columned(BlockedSource):

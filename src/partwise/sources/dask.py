@@ -168,10 +168,16 @@ class DaskSource(Named):
         shapes = [(self.bounds[run[-1]][1] - self.bounds[run[0]][0], width) for run in runs]
         return self._made(parts, shapes)
 
-    def derive(self, block_fn: Callable[..., Block], *aligned: Rows, n_features: int | None = None) -> DaskSource:
+    def derive(
+        self,
+        block_fn: Callable[..., Block],
+        *aligned: Rows,
+        n_features: int | None = None,
+        dtype: npt.DTypeLike | None = None,
+    ) -> DaskSource:
         """See :class:`partwise.sources.RowSource`."""
         width = self.shape[1] if n_features is None else n_features
-        made = self._made(self._tasks(block_fn, aligned), [(b - a, width) for a, b in self.bounds])
+        made = self._made(self._tasks(block_fn, aligned), [(b - a, width) for a, b in self.bounds], dtype)
         return made.named(feature_names=self.feature_names) if n_features is None else made
 
     def choose(self, chosen: npt.NDArray[np.bool_]) -> DaskSource:
@@ -197,9 +203,10 @@ class DaskSource(Named):
     def scratch(self, width: int, n_rows: int | None = None) -> None:
         """See :class:`partwise.sources.RowSource`."""
 
-    def _made(self, parts: list[Any], shapes: list[tuple[int, int]]) -> DaskSource:
+    def _made(self, parts: list[Any], shapes: list[tuple[int, int]], dtype: npt.DTypeLike | None = None) -> DaskSource:
         """Rows made of these, where these are."""
-        made = DaskSource(parts, shapes=shapes, dtype=self.dtype, scheduler=self._scheduler.get("scheduler"))
+        kind = self.dtype if dtype is None else np.dtype(dtype)
+        made = DaskSource(parts, shapes=shapes, dtype=kind, scheduler=self._scheduler.get("scheduler"))
         return made.named(sample_names=self.sample_names)
 
     def _tasks(self, block_fn: Callable[..., Any], aligned: tuple[Rows, ...]) -> list[Any]:

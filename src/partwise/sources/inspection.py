@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -11,9 +12,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from partwise.exceptions import DegenerateDataWarning, InputError, Place, user_level
+from partwise.exceptions import DegenerateDataWarning, InputError, Place, ReaderError, user_level
 from partwise.sources import blocks
 from partwise.sources.protocol import Block, RowSource
+
+Array = npt.NDArray[Any]
 
 SHOWN = 10  # rows or columns named in a warning
 
@@ -32,7 +35,8 @@ class Inspection:
     first_negative: tuple[int, int] | None
     zero_rows: int
     first_zero_rows: tuple[int, ...]
-    zero_columns: tuple[int, ...]
+    zero_columns: int
+    first_zero_columns: tuple[int, ...]
     largest: float
     total: float
     squared_norm: float
@@ -83,7 +87,9 @@ class Inspection:
         if self.zero_rows:
             found.append(f"{self.zero_rows} all-zero row(s): {listed(self.first_zero_rows, self.zero_rows)}")
         if self.zero_columns:
-            found.append(f"{len(self.zero_columns)} all-zero column(s): {listed(self.zero_columns)}")
+            found.append(
+                f"{self.zero_columns} all-zero column(s): {listed(self.first_zero_columns, self.zero_columns)}"
+            )
         if found:
             follows = (
                 "their weights and entries of the components will be zero" if self.largest else "any components fit"
@@ -105,6 +111,57 @@ def inspect(source: RowSource) -> Inspection:
     return _SEEN[source]
 
 
+def empty_columns(source: RowSource) -> Array:
+    """Numbers of the columns without an entry; a pass, if there are any."""
+    if not inspect(source).zero_columns:
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(~source.reduce(_column_support, combine=np.logical_or))
+
+
+def _column_support(block: Block) -> Array:
+    return np.asarray(blocks.support(block)[1])
+
+
+def check_steady(source: RowSource, squared_norm: float) -> None:
+    """Refuse the result of a source that was other rows in its last pass than when it was inspected.
+
+    ``squared_norm`` is that of the last pass, which computes it anyway; rounding, by another order of the sum, is far
+    below the square root of the precision.
+    """
+    seen = inspect(source)
+    if not abs(squared_norm - seen.squared_norm) <= np.sqrt(np.finfo(seen.dtype).eps) * seen.squared_norm:
+        raise _changed(source)
+
+
+@contextmanager
+def steady(source: RowSource) -> Iterator[None]:
+    """What algebra trips over where rows have changed is told as that: NaN and rows that are missing raise anything."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, ValueError) as error:
+        if not isinstance(error, ReaderError) and not _is_same(source):  # a file says itself that it has changed
+            raise _changed(source) from error
+        raise
+
+
+def _is_same(source: RowSource) -> bool:
+    try:
+        before = inspect(source)
+        return before.n_bad > 0 or _inspect(source) == before  # where NaN is unknown, it equals nothing
+    except (ArithmeticError, LookupError, ValueError):
+        return False
+
+
+def _changed(source: RowSource) -> InputError:
+    _SEEN.pop(source, None)  # whoever tries again shall be told of what is there then
+    return InputError(
+        "{parameter} is not what it was when it was first looked at: its rows were changed meanwhile, by a callback, "
+        "another thread or a function that does not return the same rows each time; fit a copy of it",
+        parameter="X",
+        kind="changed",
+    )
+
+
 def _inspect(source: RowSource) -> Inspection:
     first_rows = np.arange(source.shape[0], dtype=np.int64)
     found = source.reduce(_inspect_block, first_rows, combine=_merge)
@@ -121,7 +178,8 @@ def _inspect(source: RowSource) -> Inspection:
         first_negative=None if negative is None else (negative // m, negative % m),
         zero_rows=found["n_zero_rows"],
         first_zero_rows=tuple(found["zero_rows"]),
-        zero_columns=tuple(np.flatnonzero(~found["columns"]).tolist()),
+        zero_columns=len(found["columns"]) - int(np.count_nonzero(found["columns"])),
+        first_zero_columns=tuple(np.flatnonzero(~found["columns"])[:SHOWN].tolist()),
         largest=found["largest"],
         total=found["total"],
         squared_norm=found["squares"],

@@ -126,9 +126,15 @@ class BlockedSource(Named, ABC):
         bounds = [(self.bounds[run[0]][0], self.bounds[run[-1]][1]) for run in runs]
         return RowsSource(rows, bounds).named(sample_names=self.sample_names)
 
-    def derive(self, block_fn: Callable[..., Block], *aligned: Rows, n_features: int | None = None) -> BlockedSource:
+    def derive(
+        self,
+        block_fn: Callable[..., Block],
+        *aligned: Rows,
+        n_features: int | None = None,
+        dtype: npt.DTypeLike | None = None,
+    ) -> BlockedSource:
         """See :class:`partwise.sources.RowSource`."""
-        return DerivedSource(self, block_fn, aligned, n_features)
+        return DerivedSource(self, block_fn, aligned, n_features, dtype)
 
     def choose(self, chosen: npt.NDArray[np.bool_]) -> BlockedSource:
         """See :class:`partwise.sources.RowSource`."""
@@ -215,12 +221,14 @@ class DerivedSource(BlockedSource):
         block_fn: Callable[..., Block],
         aligned: tuple[Rows, ...],
         n_features: int | None,
+        dtype: npt.DTypeLike | None = None,
         *,
         keep: bool = False,
     ) -> None:
         self.source, self.block_fn, self.aligned = source, block_fn, aligned
         n, m = source.shape
-        self.shape, self.dtype, self.bounds = (n, m if n_features is None else n_features), source.dtype, source.bounds
+        self.shape, self.bounds = (n, m if n_features is None else n_features), source.bounds
+        self.dtype = source.dtype if dtype is None else np.dtype(dtype)
         self.sample_names = source.sample_names
         self.feature_names = source.feature_names if n_features is None else None
         self._kept = list(ordered(self._make, len(self.bounds))) if keep else None
@@ -305,9 +313,15 @@ class MemorySource(BlockedSource):
         """See :class:`partwise.sources.RowSource`."""
         return self.X[check_rows(rows, self.shape[0])]
 
-    def derive(self, block_fn: Callable[..., Block], *aligned: Rows, n_features: int | None = None) -> BlockedSource:
+    def derive(
+        self,
+        block_fn: Callable[..., Block],
+        *aligned: Rows,
+        n_features: int | None = None,
+        dtype: npt.DTypeLike | None = None,
+    ) -> BlockedSource:
         """See :class:`partwise.sources.RowSource`."""
-        return DerivedSource(self, block_fn, aligned, n_features, keep=True)
+        return DerivedSource(self, block_fn, aligned, n_features, dtype, keep=True)
 
     def choose(self, chosen: npt.NDArray[np.bool_]) -> BlockedSource:
         """See :class:`partwise.sources.RowSource`."""

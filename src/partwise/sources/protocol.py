@@ -88,11 +88,18 @@ class RowSource(Protocol):
         larger ones.
         """
 
-    def derive(self, block_fn: Callable[..., Block], *aligned: Rows, n_features: int | None = None) -> RowSource:
-        """Other rows made of these, each by itself, as a source with the same partition, type and sample names.
+    def derive(
+        self,
+        block_fn: Callable[..., Block],
+        *aligned: Rows,
+        n_features: int | None = None,
+        dtype: npt.DTypeLike | None = None,
+    ) -> RowSource:
+        """Other rows made of these, each by itself, as a source with the same partition and sample names.
 
         Kept where the rows are in memory, made anew in every pass where they are read from disk, so ``aligned`` must
-        not change afterwards.  Without ``n_features`` the features stay what they are, and keep their names.
+        not change afterwards.  Without ``n_features`` the features stay what they are, and keep their names; without
+        ``dtype`` the type does.
         """
 
     def choose(self, chosen: npt.NDArray[np.bool_]) -> RowSource:

@@ -19,7 +19,8 @@ from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
-INITS = ("pure", "nndsvd", "nndsvda", "random")
+INITS = ("pure", "nndsvd", "nndsvda", "nndsvdar", "random")
+SMALL_RANDOM = 1e-2  # of a typical entry: what NNDSVDar puts in the place of zeros
 TINY_ROW = 1e-3  # rows below this times the mean row sum are noise as directions and are not picked as pure
 COLLAPSED = 10.0  # times the condition of the records: their means, worse by more, have fallen together
 NO_ROW = 1e-60  # below this even the square of a scaled row is in danger
@@ -39,8 +40,8 @@ def make_start(
     Parameters
     ----------
     init : str, array-like or fitted estimator
-        ``"pure"`` (records picked by SPA), ``"nndsvd"``, ``"nndsvda"``, ``"random"``; an array of components;
-        or anything with ``components_``.
+        ``"pure"`` (records picked by SPA), ``"nndsvd"``, ``"nndsvda"``, ``"nndsvdar"``, ``"random"``; an array of
+        components; or anything with ``components_``.
     source : RowSource
         The data.
     n_components : int
@@ -60,8 +61,8 @@ def make_start(
     if isinstance(init, str):
         if init == "pure":
             return pure_start(source, n_components, seen=seen, rng=rng)
-        if init in ("nndsvd", "nndsvda"):
-            return nndsvd_start(source, n_components, seen=seen, rng=rng, fill=init == "nndsvda")
+        if init in ("nndsvd", "nndsvda", "nndsvdar"):
+            return nndsvd_start(source, n_components, seen=seen, rng=rng, fill=init.removeprefix("nndsvd"))
         if init == "random":
             return random_start(source, n_components, seen=seen, rng=rng)
         raise InputError(
@@ -109,12 +110,13 @@ def random_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.
     return np.asarray(_entry_size(seen, k) * np.abs(rng.standard_normal((k, source.shape[1]))))
 
 
-def nndsvd_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator, fill: bool = False) -> Array:
+def nndsvd_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator, fill: str = "") -> Array:
     """NNDSVD (Boutsidis & Gallopoulos 2008): the stronger of the two signed parts of each singular pair.
 
     The left vectors are never stored: only the norms of their two parts are needed, one reduce.  ``fill``
-    replaces zeros (NNDSVDa): the paper by the mean of the data, which is right only where that is near one,
-    as entries of the components grow with the root of the data; so here by their own typical size.
+    replaces zeros: "a" (NNDSVDa) in the paper by the mean of the data, which is right only where that is near one,
+    as entries of the components grow with the root of the data; so here by their own typical size.  "ar" (NNDSVDar)
+    by random numbers up to a hundredth of it.
     """
     _, V = truncated_svd(source, k, rng=rng)
     positive, negative = source.reduce(partial(_part_norms, Vt=np.ascontiguousarray(V.T, source.dtype)))
@@ -127,7 +129,8 @@ def nndsvd_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.
     # X v = sigma u, so these weights already hold sigma |u+-| |v+-|
     H *= np.sqrt(np.maximum(weight_plus, weight_minus) / np.where(norms > 0.0, norms**2, 1.0))[:, None]
     if fill:
-        H[H == 0.0] = _entry_size(seen, k)
+        zeros = H == 0.0
+        H[zeros] = _entry_size(seen, k) * (1.0 if fill == "a" else SMALL_RANDOM * rng.random(int(zeros.sum())))
     return _revive(H, source, rng)
 
 

@@ -139,8 +139,9 @@ def test_kl_converges_to_a_kkt_point() -> None:
     assert model.converged_
     H = model.components_
     Y = W @ H
-    gW = H.sum(axis=1) - (X / Y) @ H.T
-    gH = W.sum(axis=0)[:, None] - W.T @ (X / Y)
+    quotients = np.divide(X, Y, out=np.zeros_like(X), where=X > 0.0)
+    gW = H.sum(axis=1) - quotients @ H.T
+    gH = W.sum(axis=0)[:, None] - W.T @ quotients
     assert np.abs(W * gW).sum() <= 1e-4 * X.sum()
     assert np.abs(H * gH).sum() <= 1e-4 * X.sum()
 

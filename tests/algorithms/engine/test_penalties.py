@@ -16,6 +16,7 @@ import partwise as pw
 from partwise.algorithms.anls import anls
 from partwise.algorithms.engine import PENALTIES, ElasticNet, Factor, Penalty, penalties
 from partwise.algorithms.engine.needs import ADDITIVE, WHOLE
+from partwise.algorithms.engine.penalties import Smooth
 from partwise.algorithms.hals import hals
 from partwise.algorithms.mu import mu
 from partwise.exceptions import InputError
@@ -43,26 +44,7 @@ class Volume(Penalty):
         return self.volume * np.linalg.inv(F.T @ F + np.eye(F.shape[1]))
 
 
-@dataclass(frozen=True)
-class Smoothness(Penalty):
-    """``s/2 sum |h_j+1 - h_j|^2`` over neighbouring features; the second differences have no eigenvalue above 4."""
-
-    needs: ClassVar[Any] = frozenset({WHOLE, ADDITIVE})
-    smoothness: float = 0.0
-
-    def value(self, F: Any) -> float:
-        return float(0.5 * self.smoothness * (np.diff(F, axis=0) ** 2).sum())
-
-    def slope(self, F: Any) -> Any:
-        ends = np.zeros((1, F.shape[1]))
-        steps = np.concatenate([ends, np.diff(F, axis=0), ends])
-        return -self.smoothness * (np.diff(steps, axis=0) + 4.0 * F)
-
-    def curvature(self, F: Any) -> Any:
-        return 4.0 * self.smoothness * np.eye(F.shape[1])
-
-
-EXAMPLES = [ElasticNet(0.3, 0.2), Volume(2.0), Smoothness(0.5)]
+EXAMPLES = [ElasticNet(0.3, 0.2), Volume(2.0), Smooth(0.5)]
 EVERY_PENALTY = pytest.mark.parametrize("penalty", EXAMPLES, ids=lambda penalty: type(penalty).__name__)
 
 
@@ -147,8 +129,8 @@ def test_volume_shrinks_the_volume_and_smoothness_the_steps() -> None:
             islice(hals(source_of(X), H0, squared_norm=NORM, on_W=on_W, on_H=Factor(asked)), 200, None)
         ).components
 
-    plain = after()
-    for small, large in ((Volume(0.5), Volume(5.0)), (Smoothness(0.5), Smoothness(5.0))):
+    for small, large in ((Volume(0.5), Volume(5.0)), (Smooth(0.5), Smooth(5.0))):
+        plain = after(type(small)(1e-9))  # with none at all a penalty of W alone is another one
         values = [small.value(H.T) for H in (plain, after(small), after(large))]
         assert values[2] < values[1] < values[0]
 

@@ -7,24 +7,35 @@ updates rows (``rows.py``).
 """
 
 from partwise.algorithms.engine.alternating import alternate
+from partwise.algorithms.engine.bounds import AtMostOne, Bounds
 from partwise.algorithms.engine.constraints import Fixed, Free, NonNegative, Simplex
 from partwise.algorithms.engine.divergence import Divergence
 from partwise.algorithms.engine.factor import PLAIN, Factor
 from partwise.algorithms.engine.multiplicative import multiply
+from partwise.algorithms.engine.pair import Pair
 from partwise.algorithms.engine.penalties import PENALTIES, ElasticNet, Penalty
+from partwise.algorithms.engine.shapes import Sparse, Unimodal
 from partwise.algorithms.engine.squared import squared_error
+from partwise.sources.observed import COMPLETE, Observed
 
 __all__ = [
+    "COMPLETE",
     "PENALTIES",
     "PLAIN",
+    "AtMostOne",
+    "Bounds",
     "Divergence",
     "ElasticNet",
     "Factor",
     "Fixed",
     "Free",
     "NonNegative",
+    "Observed",
+    "Pair",
     "Penalty",
     "Simplex",
+    "Sparse",
+    "Unimodal",
     "alternate",
     "multiply",
     "squared_error",

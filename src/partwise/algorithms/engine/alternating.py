@@ -11,7 +11,7 @@ round is kept only if the objective did not rise; otherwise the next round start
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from partwise.algorithms.engine.constraints import Constraint, NonNegative
 from partwise.algorithms.engine.factor import PLAIN, Factor
-from partwise.algorithms.engine.rows import RowUpdate, solve_rows
+from partwise.algorithms.engine.pair import Pair
+from partwise.algorithms.engine.rows import RowUpdate, natural_residual, solve_rows
 from partwise.algorithms.engine.squared import SquaredError
 from partwise.algorithms.loop import Progress, State
 from partwise.linalg.nnls import Gram, decode_block
@@ -31,48 +32,80 @@ from partwise.sources.protocol import Block, Rows
 Array = npt.NDArray[Any]
 
 POSITIVE_START = 1e-3  # relative to the largest entry
+IDLE = 8  # rounds without gain after which momentum is taken back, where the objective does not tell
+PATIENCE = 12  # rounds in single precision without gain before double precision takes over
 
 
 @dataclass
 class Momentum:
-    """The extrapolation weight beta and its bounds, with the constants of Ang & Gillis (2019) but a bolder start."""
+    """The extrapolation weight ``age / (age + 3)`` of Nesterov (1983): it grows with the rounds that were kept.
 
-    beta: float = 0.7
-    ceiling: float = 1.0
-    growth: float = 1.05
-    ceiling_growth: float = 1.01
-    shrink: float = 1.5
+    A round that is taken back halves the age; it need not begin anew, for what slows a factorization down is the same
+    few directions all the time.
+    """
+
+    age: float = 0.0
+
+    @property
+    def beta(self) -> float:
+        """How far to go on, in last steps."""
+        return self.age / (self.age + 3.0)
 
     def accept(self) -> None:
         """The objective fell: trust the direction more."""
-        self.beta = min(self.ceiling, self.growth * self.beta)
-        self.ceiling = min(1.0, self.ceiling_growth * self.ceiling)
+        self.age += 1.0
 
     def reject(self) -> None:
-        """The objective rose: less, and remember where."""
-        self.ceiling = self.beta
-        self.beta /= self.shrink
+        """The objective rose: less."""
+        self.age /= 2.0
+
+
+@dataclass
+class Worth:
+    """Whether rounds in single precision still gain anything, by what its rounding leaves of the objective.
+
+    Attributes
+    ----------
+    lowest : float
+        The least residual so far, give or take a tenth.
+    mark : float
+        The objective when something was last gained.
+    idle : int
+        Rounds since.
+    """
+
+    lowest: float = np.inf
+    mark: float = np.inf
+    idle: int = 0
+
+    def round(self, residual: float, objective: float, slack: float) -> None:
+        """One more."""
+        gained = residual < 0.9 * self.lowest or objective < self.mark - slack
+        self.idle = 0 if gained else self.idle + 1
+        if gained:
+            self.mark = objective
+        self.lowest = residual if residual < 0.9 * self.lowest else self.lowest
 
 
 def alternate(
     source: RowSource,
     H0: Array,
     *,
-    W0: Array | None = None,
+    W0: Rows | None = None,
     loss: SquaredError,
     beside: tuple[Rows, ...] = (),
     update: RowUpdate,
     on_W: Factor = PLAIN,
     on_H: Factor = PLAIN,
     extrapolate: bool = False,
-    positive_start: bool = False,
     tol: float = 0.0,
+    light: RowSource | None = None,
     state: State | None = None,
 ) -> Iterator[Progress]:
     """Alternate updates of weights and components; yields the start, then every round that was kept.
 
     The residual of a round with momentum belongs to the extrapolated point; when it reaches ``tol`` a round
-    without momentum follows, whose residual is exact and ``certified``.
+    without momentum follows, whose residual is exact and ``certified``.  Rounds on ``light`` are never certified.
 
     Parameters
     ----------
@@ -80,7 +113,7 @@ def alternate(
         The data.
     H0 : ndarray of shape (n_components, n_features)
         Where to start.
-    W0 : ndarray of shape (n_samples, n_components), optional
+    W0 : row-aligned weights, optional
         The weights to start with; by default the best ones of ``H0``.
     loss : SquaredError
         What is minimised, with the penalties.
@@ -92,56 +125,62 @@ def alternate(
         What is asked of the factors.
     extrapolate : bool
         Whether to move on beyond updates.
-    positive_start : bool
-        Lift zeros of the first weights and components, which multiplicative updates could never leave; not where both
-        are given.
     tol : float
         The residual at which momentum ends.
+    light : RowSource, optional
+        The same rows in single precision: rounds are on these until they gain nothing more, or reach ``tol``.
     state : mapping, optional
         Of an earlier run, whose components ``H0`` are: the first round is then the next one.
     """
     k, size = len(H0), loss.squared_norm
-    H = np.ascontiguousarray(H0.T, source.dtype)
-    # what rounding may leave in the objective: of the last sums, which are in double precision, and of the statistics,
-    # whose errors are as many as their entries and cancel (measured in single precision: a thirtieth of this)
-    slack = (64.0 * np.finfo(np.float64).eps + np.finfo(source.dtype).eps) * size
-    spare, ahead, moving = None, H, False
+    pair = Pair(on_W, on_H, *loss.lengths(source.shape), v=loss.feature_weights())
+    here = source if light is None else light
+    spare, moving = None, False
     if state is None:
-        momentum, last = Momentum(), np.inf
-        lift = POSITIVE_START if positive_start and W0 is None else 0.0
-        opening = partial(_given_block, loss=loss, on_W=on_W)
-        given = () if W0 is None else (given_weights(source, W0),)
+        ahead = H = np.ascontiguousarray(H0.T, here.dtype)
+        momentum, worth, last = Momentum(), Worth(), np.inf
+        opening: Any = partial(_given_block, loss=loss, pair=pair)
+        given: tuple[Rows, ...] = (W0,)
         if W0 is None:
-            opening = _opening(H0, H, loss, on_W, lift, plain=not beside)
-        ahead = H = lifted(H, lift * H.max(initial=0.0), on_H) if lift else H
-        W, stats = source.map_rows(opening, *given, *beside, width=k, combine=add)
-        best = _objective(H, stats, loss, on_H)
-        del stats, opening, given  # each as large as the components
-        yield Progress(H.T, best, state=_state(source, W, None, momentum, last, best))
+            ahead = H = pair.started(H)
+            opening, given = _opening(H, loss, pair), ()
+        W, stats = here.map_rows(partial(opening, H=H), *given, *beside, width=k, combine=add)
+        best, totals = _objective(H, stats, loss, pair), stats[2]
+        del stats, opening, given, W0  # each as large as the components
+        yield Progress(_shown(H, source), best, state=_state(here, W, None, momentum, worth, last, best, totals))
     else:
-        momentum = Momentum(float(state["beta"]), float(state["ceiling"]))
-        last, best = float(state["last"]), float(state["best"])
-        W = placed(source, state)
+        here = source if np.dtype(state["W"].dtype) == source.dtype else here
+        momentum, last, best = Momentum(float(state["age"])), float(state["last"]), float(state["best"])
+        worth = Worth(float(state["lowest"]), float(state["mark"]), int(state["idle"]))
+        ahead = H = np.ascontiguousarray(H0.T, here.dtype)
+        W, totals = placed(here, state), state.get("totals", 0.0)
         if "ahead" in state:
-            ahead, moving = np.array(state["ahead"], source.dtype, order="C"), True
-    del H0, W0, state
+            ahead, moving = np.array(state["ahead"], here.dtype, order="C"), True
+    del H0, state
     while True:
+        if here is not source and (worth.idle >= PATIENCE or last <= tol):
+            W, spare, here = source.map_rows(_widened, W, width=k), None, source
+            ahead = H = H.astype(source.dtype)
+            moving, best, last = False, np.inf, np.inf
+        slack = _slack(here) * size
         beta = momentum.beta if moving else 0.0
-        step = partial(_round_block, H=ahead, shared=loss.shared(ahead), loss=loss, on_W=on_W, update=update, beta=beta)
-        spare, (residual_W, *stats) = source.map_rows(step, W, *beside, width=k, combine=add, out=spare)
-        new, residual_H = _update_components(ahead, stats, on_H, update)
-        objective = _objective(new, stats, loss, on_H)
+        step = partial(_round_block, H=ahead, shared=loss.shared(ahead), loss=loss, update=update, beta=beta)
+        step = partial(step, on_W=pair.weights(ahead, totals), pair=pair)
+        spare, (residual_W, *stats) = here.map_rows(step, W, *beside, width=k, combine=add, out=spare)
+        new, residual_H = _update_components(ahead, stats, pair.components(ahead, stats[2]), update, loss)
+        objective, new_totals = _objective(new, stats, loss, pair), stats[2]
         del stats, step  # each as large as the components: not during the next pass
         kkt = float(np.sqrt((residual_W + residual_H) / size)) if size > 0.0 else 0.0
-        # where the objective is too small to be told from its rounding error, the KKT residual judges
-        worse = kkt > last if abs(objective - best) <= slack else objective > best
+        # where the objective cannot be told from its rounding error, rounds that gain nothing judge
+        worse = worth.idle >= IDLE if abs(objective - best) <= slack else objective > best
         if worse and moving:
             momentum.reject()
             ahead, moving = H, False
             continue
         last = kkt
-        certified = not moving
-        W, spare = spare, W
+        worth.round(kkt, objective, slack)
+        certified = here is source and not moving
+        W, spare, totals = spare, W, new_totals
         ahead = _ahead(new, H, beta, on_H.constraint) if beta else new
         H, best = new, min(best, objective)
         if extrapolate:
@@ -149,8 +188,26 @@ def alternate(
                 momentum.accept()
             moving = kkt > tol
             ahead = ahead if moving else H
-        kept = _state(source, W, ahead if moving else None, momentum, last, best)
-        yield Progress(H.T, objective, kkt, certified=certified, details={"momentum": beta}, state=kept)
+        kept = _state(here, W, ahead if moving else None, momentum, worth, last, best, totals)
+        shown = _shown(H, source)
+        yield Progress(shown, objective, kkt, certified=certified, details={"momentum": beta}, state=kept)
+
+
+def _slack(source: RowSource) -> float:
+    """What rounding may leave in the objective, relative to the data.
+
+    That of the last sums, which are in double precision, and of the statistics, whose errors are as many as their
+    entries and cancel (measured in single precision: a thirtieth of this).
+    """
+    return float(64.0 * np.finfo(np.float64).eps + np.finfo(source.dtype).eps)
+
+
+def _shown(H: Array, source: RowSource) -> Array:
+    return H.T.astype(source.dtype, copy=False)
+
+
+def _widened(block: Block, W: Array) -> Array:
+    return W.astype(np.float64)
 
 
 def placed(source: RowSource, state: State) -> Rows:
@@ -170,43 +227,56 @@ def lifted(H: Array, least: float, on_H: Factor) -> Array:
     return H
 
 
-def _state(source: RowSource, W: Rows, ahead: Array | None, momentum: Momentum, last: float, best: float) -> State:
+def _state(
+    source: RowSource,
+    W: Rows,
+    ahead: Array | None,
+    momentum: Momentum,
+    worth: Worth,
+    last: float,
+    best: float,
+    totals: Any,
+) -> State:
     """All that a round begins with but the components; without momentum it begins at those."""
-    numbers = {"beta": momentum.beta, "ceiling": momentum.ceiling, "last": last, "best": best}
-    return {"W": source.deliver(W), **numbers} | ({} if ahead is None else {"ahead": ahead})
+    numbers = {"age": momentum.age, "last": last, "best": best, **asdict(worth)}
+    further = ({} if ahead is None else {"ahead": ahead}) | ({"totals": totals} if np.ndim(totals) else {})
+    return {"W": source.deliver(W), **numbers, **further}
 
 
-def _opening(H0: Array, H: Array, loss: SquaredError, on_W: Factor, lift: float, *, plain: bool) -> Any:
+def _opening(H: Array, loss: SquaredError, pair: Pair) -> Any:
     """The exact weights of the start."""
-    if plain and isinstance(on_W.constraint, NonNegative):  # components may be nearly dependent there
-        gram = Gram.of(H0, H.dtype, **on_W.elastic)
-        return partial(_exact_block, gram=gram, loss=loss, on_W=on_W, lift=lift)
-    return partial(_solved_block, H=H, shared=loss.shared(H), loss=loss, on_W=on_W, lift=lift)
+    if type(loss) is SquaredError and isinstance(
+        pair.on_W.constraint, NonNegative
+    ):  # components may be nearly dependent there
+        gram = Gram.of(np.asarray(H.T, np.float64), H.dtype, **pair.on_W.elastic)
+        return partial(_exact_block, gram=gram, loss=loss, pair=pair)
+    exact = loss.exact()
+    return partial(_solved_block, shared=exact.shared(H), exact=exact, loss=loss, pair=pair)
 
 
-def _exact_block(block: Block, *, gram: Gram, loss: SquaredError, on_W: Factor, lift: float) -> Any:
+def _exact_block(block: Block, *, gram: Gram, H: Array, loss: SquaredError, pair: Pair) -> Any:
     W = np.ascontiguousarray(decode_block(block, gram), block.dtype)
-    return _opened(block, W, loss, on_W, lift)
+    return _opened(block, W, H, loss, pair)
 
 
 def _solved_block(
-    block: Block, *beside: Block, H: Array, shared: Array, loss: SquaredError, on_W: Factor, lift: float
+    block: Block, *beside: Block, H: Array, shared: Array, exact: SquaredError, loss: SquaredError, pair: Pair
 ) -> Any:
+    on_W = pair.on_W
     W = np.zeros((block.shape[0], H.shape[1]), block.dtype)
     for rows, part in blocks.row_parts(block):
-        G, B = on_W.problem(*loss.row_problem(part, H, shared, *(x[rows] for x in beside)), W[rows])
+        G, B = on_W.problem(*exact.row_problem(part, H, shared, *(x[rows] for x in beside)), W[rows])
         on_W.constraint.apply(solve_rows, G, B, W[rows])
-    return _opened(block, W, loss, on_W, lift, *beside)
+    return _opened(block, W, H, loss, pair, *beside)
 
 
-def _given_block(block: Block, W: Array, *beside: Block, loss: SquaredError, on_W: Factor) -> Any:
-    return _opened(block, W.copy(), loss, on_W, 0.0, *beside)
+def _given_block(block: Block, W: Array, *beside: Block, H: Array, loss: SquaredError, pair: Pair) -> Any:
+    return _opened(block, W.copy(), H, loss, pair, *beside)
 
 
-def _opened(block: Block, W: Array, loss: SquaredError, on_W: Factor, lift: float, *beside: Block) -> Any:
-    if lift:
-        np.maximum(W, lift * W.max(axis=1, keepdims=True), out=W)
-    return W, (*loss.statistics(block, W, *beside), on_W.value(W))
+def _opened(block: Block, W: Array, H: Array, loss: SquaredError, pair: Pair, *beside: Block) -> Any:
+    full = loss.complete(block, W, H)
+    return W, (*loss.statistics(full, W, *beside), *_totals(full, W, loss, pair, beside))
 
 
 def _round_block(
@@ -217,34 +287,56 @@ def _round_block(
     shared: Array,
     loss: SquaredError,
     on_W: Factor,
+    pair: Pair,
     update: RowUpdate,
     beta: float,
 ) -> tuple[Array, tuple[Any, ...]]:
     new = W.copy()
     residual = 0.0
-    for rows, part in blocks.row_parts(block):
+    full = loss.complete(block, W, H)
+    for rows, part in blocks.row_parts(full):
         G, B = on_W.problem(*loss.row_problem(part, H, shared, *(x[rows] for x in beside)), new[rows])
-        residual += on_W.constraint.apply(update, G, B, new[rows])
+        residual += updated(update, G, B, new[rows], on_W.constraint, loss.row_weights(*(x[rows] for x in beside)))
         if beta:
             new[rows] = _ahead(new[rows], W[rows], beta, on_W.constraint)
-    return new, (residual, *loss.statistics(block, new, *beside), on_W.value(new))
+    return new, (residual, *loss.statistics(full, new, *beside), *_totals(full, new, loss, pair, beside))
 
 
-def _update_components(start: Array, stats: Any, on_H: Factor, update: RowUpdate) -> tuple[Array, float]:
+def _update_components(
+    start: Array, stats: Any, on_H: Factor, update: RowUpdate, loss: SquaredError
+) -> tuple[Array, float]:
     """Features are rows here: the same row update on ``W' W`` and ``X' W``."""
     G, B = on_H.problem(stats[0], stats[1].copy() if on_H.penalties else stats[1], start)
-    own = (G,) if G.ndim == 3 else ()
-    fn = partial(_component_block, G=None if own else G, constraint=on_H.constraint, update=update)
+    own, v = (G,) if G.ndim == 3 else (), loss.feature_weights()
+    own = own if v is None else (*own, v)
+    shared = G if G.ndim == 2 else None
+    fn = partial(_component_block, G=shared, constraint=on_H.constraint, update=update, weighed=v is not None)
+    if on_H.constraint.whole:
+        return fn(B, start, *own)
     blocks_of_features = MemorySource(B, block_rows=max(SMALLEST_BLOCK_ROWS, -(-len(B) // 16)))
     new, residual = blocks_of_features.map_rows(fn, start, *own, width=B.shape[1], combine=add)
     return new, residual
 
 
 def _component_block(
-    B: Array, H: Array, *own: Array, G: Array | None, constraint: Constraint, update: RowUpdate
+    B: Array, H: Array, *own: Array, G: Array | None, constraint: Constraint, update: RowUpdate, weighed: bool
 ) -> tuple[Array, float]:
     new = H.copy()
-    return new, constraint.apply(update, own[0] if G is None else G, B, new)
+    return new, updated(update, own[0] if G is None else G, B, new, constraint, own[-1] if weighed else None)
+
+
+def updated(update: RowUpdate, G: Array, B: Array, F: Array, constraint: Constraint, weights: Array | None) -> float:
+    """Update rows; the squared residual that they came with, each with its weight."""
+    if weights is None or not isinstance(constraint, NonNegative):
+        return constraint.apply(update, G, B, F)
+    residual = natural_residual(G, B, F, weights)
+    constraint.apply(update, G, B, F)
+    return residual
+
+
+def _totals(full: Block, W: Array, loss: SquaredError, pair: Pair, beside: tuple[Block, ...]) -> tuple[Any, float]:
+    """What of the weights decides their penalties, and what was filled in."""
+    return pair.totals(W, loss.row_weights(*beside)), loss.offset(full, *beside)
 
 
 def _ahead(new: Array, old: Array, beta: float, constraint: Constraint) -> Array:
@@ -256,8 +348,8 @@ def _ahead(new: Array, old: Array, beta: float, constraint: Constraint) -> Array
     return ahead
 
 
-def _objective(H: Array, stats: Any, loss: SquaredError, on_H: Factor) -> float:
+def _objective(H: Array, stats: Any, loss: SquaredError, pair: Pair) -> float:
     """The loss from the statistics of ``W``, and the penalties."""
-    G, B, W_value = stats
+    G, B, totals, offset = stats
     H = H.astype(np.float64, copy=False)
-    return float(loss.value(H, G, B) + (W_value + on_H.value(H)))
+    return float(loss.value(H, G, B, offset) + pair.value(H, totals))

@@ -25,6 +25,8 @@ class Constraint(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[Needs] = frozenset()
+    bounded: ClassVar[bool] = False  # whether a factor under it has a size: penalties of the other one alone need that
+    whole: ClassVar[bool] = False  # whether rows have to come all at once
 
     @abstractmethod
     def apply(self, update: RowUpdate, G: Array, B: Array, F: Array) -> float:
@@ -93,6 +95,11 @@ class Fixed(Constraint):
         """See :class:`Constraint`."""
         return self.rest.needs | {WHOLE}
 
+    @property
+    def whole(self) -> bool:  # type: ignore[override]
+        """See :class:`Constraint`."""
+        return self.rest.whole
+
     def moving(self, k: int) -> Any:
         """See :class:`Constraint`."""
         return np.setdiff1d(np.arange(k), self.components)
@@ -122,6 +129,7 @@ class Simplex(Constraint):
     """Weights of a mixture: not negative, with sum one."""
 
     name: ClassVar[str] = "simplex"
+    bounded: ClassVar[bool] = True
     needs: ClassVar[Needs] = frozenset({ADDITIVE, SAMPLES})
 
     def apply(self, update: RowUpdate, G: Array, B: Array, F: Array) -> float:

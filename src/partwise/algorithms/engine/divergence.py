@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.sources import blocks
+from partwise.sources.observed import COMPLETE, Observed
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
@@ -23,9 +24,12 @@ class Divergence:
     ----------
     beta : float
         Which.
+    observed : Observed
+        What is known, and how much it counts.
     """
 
     beta: float
+    observed: Observed = COMPLETE
 
     def powers(self) -> tuple[float, ...]:
         """The powers of entries that value and gradient are made of."""
@@ -45,19 +49,23 @@ class Divergence:
             return 1.0 / (3.0 - self.beta)
         return 1.0 if self.beta >= 1.0 else 1.0 / (2.0 - self.beta)
 
-    def value(self, x: Array, y: Array) -> float:
-        """Sum of the divergences of x from y over these entries."""
+    def value(self, x: Array, y: Array, weights: Array | None = None) -> float:
+        """Sum of the divergences of x from y over these entries, with their weights."""
         beta = self.beta
         if beta == 1.0:
-            logs = _log_ratio(x, y)
-            return float((x * logs - x + y).sum(dtype=np.float64))
-        if beta == 0.0:
-            return float((x / y - _log_ratio(x, y) - 1.0).sum(dtype=np.float64))
-        parts = x**beta + (beta - 1.0) * y**beta - beta * x * y ** (beta - 1.0)
-        return float(parts.sum(dtype=np.float64) / (beta * (beta - 1.0)))
+            parts = x * _log_ratio(x, y) - x + y
+        elif beta == 0.0:
+            parts = x / y - _log_ratio(x, y) - 1.0
+        else:
+            parts = (x**beta + (beta - 1.0) * y**beta - beta * x * y ** (beta - 1.0)) / (beta * (beta - 1.0))
+        if weights is not None:
+            return float(np.asarray(weights, np.float64) @ parts)
+        return float(parts.sum(dtype=np.float64))
 
-    def block_value(self, block: Block, W: Array, H: Array) -> float:
+    def block_value(self, block: Block, W: Array, H: Array, *beside: Block) -> float:
         """The divergence of a block from ``W H``."""
+        if not self.observed.plain:
+            return self._counted_value(block, W, H, beside)
         total = 0.0
         for rows, part in _chunks(block):
             if self.beta == 1.0 and not blocks.is_complete(part):
@@ -70,8 +78,13 @@ class Divergence:
                 total += self.value(np.ravel(blocks.to_dense(part)), _floor(np.ravel(W[rows] @ H.T)))
         return total
 
-    def gradient_W(self, block: Block, W: Array, H: Array) -> tuple[Array, Array]:
-        """Negative part ``(X (WH)^(beta-2)) H'`` and positive part ``(WH)^(beta-1) H'``."""
+    def gradient_W(self, block: Block, W: Array, H: Array, *beside: Block) -> tuple[Array, Array]:
+        """Negative part ``(X (WH)^(beta-2)) H'`` and positive part ``(WH)^(beta-1) H'``.
+
+        Of a sample of any weight: penalties of its weights have the same one.
+        """
+        if not self.observed.plain:
+            return self._counted_gradient(block, W, H, beside, of_W=True)
         negative, positive = np.empty_like(W), np.empty_like(W)
         for rows, part in _chunks(block):
             WH, weighted = self._weighted(part, W[rows], H)
@@ -79,8 +92,10 @@ class Divergence:
             positive[rows] = H.sum(axis=0) if self.beta == 1.0 else self._powers(part, W[rows], H, WH) @ H
         return negative, positive
 
-    def gradient_H(self, block: Block, W: Array, H: Array) -> tuple[Array, Array]:
+    def gradient_H(self, block: Block, W: Array, H: Array, *beside: Block) -> tuple[Array, Array]:
         """The block's share of ``(X (WH)^(beta-2))' W`` and ``(WH)^(beta-1)' W``."""
+        if not self.observed.plain:
+            return self._counted_gradient(block, W, H, beside, of_W=False)
         negative, positive = np.zeros_like(H), np.zeros_like(H)
         for rows, part in _chunks(block):
             WH, weighted = self._weighted(part, W[rows], H)
@@ -90,6 +105,53 @@ class Divergence:
         if self.beta == 1.0:
             positive += W.sum(axis=0, dtype=np.float64).astype(H.dtype)
         return negative, positive
+
+    def _counted_value(self, block: Block, W: Array, H: Array, beside: tuple[Block, ...]) -> float:
+        """With what is known, and how much it counts."""
+        s, _ = self.observed.split(beside)
+        total = 0.0
+        for rows, part, M in self._parts(block, beside):
+            x, y = blocks.values(part), _floor(blocks.product_at(part, W[rows], H))
+            counted = np.ones_like(x) if M is None else blocks.values(M).copy()
+            if self.observed.features is not None:
+                counted *= self.observed.features[blocks.columns_of(part)]
+            if s is not None:
+                counted *= s[rows][blocks.rows_of(part)]
+            total += self.value(x, y, counted)
+        return total
+
+    def _counted_gradient(
+        self, block: Block, W: Array, H: Array, beside: tuple[Block, ...], *, of_W: bool
+    ) -> tuple[Array, Array]:
+        s, _ = self.observed.split(beside)
+        v = self.observed.features
+        vH = H if v is None else H * v[:, None].astype(H.dtype)
+        negative, positive = (np.zeros_like(W if of_W else H) for _ in range(2))
+        for rows, part, M in self._parts(block, beside):
+            WH, x = _floor(blocks.product_at(part, W[rows], H)), blocks.values(part)
+            low, high = x * WH ** (self.beta - 2.0), WH ** (self.beta - 1.0)
+            if M is not None:
+                low, high = low * blocks.values(M), high * blocks.values(M)
+            sides = blocks.with_values(part, low), blocks.with_values(part, high)
+            if of_W:
+                negative[rows], positive[rows] = (blocks.dot(side, vH) for side in sides)
+            else:
+                sW = W[rows] if s is None else W[rows] * s[rows][:, None].astype(W.dtype, copy=False)
+                negative += blocks.tdot(sides[0], sW)
+                positive += blocks.tdot(sides[1], sW)
+        return negative, positive
+
+    def _parts(self, block: Block, beside: tuple[Block, ...]) -> Iterator[tuple[slice, Block, Block | None]]:
+        """A few rows at a time, with an entry for all that is known, and the weights of these."""
+        M = self.observed.split(beside)[1]
+        for rows, part in _chunks(block):
+            if self.observed.holes:  # of a sparse block what is stored is what is known
+                yield rows, blocks.zeroed(part), blocks.known(part)
+            elif M is None:
+                yield rows, blocks.to_dense(part), None
+            else:
+                here = M[rows]
+                yield rows, blocks.holed(part, here) if blocks.is_sparse(here) else blocks.to_dense(part), here
 
     def _weighted(self, part: Block, W: Array, H: Array) -> tuple[Array, Block]:
         """``WH`` at the stored entries, and ``X (WH)^(beta-2)``."""

@@ -43,9 +43,11 @@ class Factor:
                 B -= slope
         return G, B
 
-    def value(self, F: Array) -> float:
-        """All penalties of a factor, or of some of its rows."""
-        return sum((penalty.value(F) for penalty in self.penalties), 0.0)
+    def value(self, F: Array, rows: Array | None = None) -> float:
+        """All penalties of a factor, or of some of its rows, with weights of the rows."""
+        if rows is None:
+            return sum((penalty.value(F) for penalty in self.penalties), 0.0)
+        return sum((penalty.value(F, rows) for penalty in self.penalties), 0.0)
 
     def raised(self, denominator: Array, F: Array) -> Array:
         """The positive part of a gradient with those of the penalties."""
@@ -60,6 +62,11 @@ class Factor:
     def curved(self, F: Array) -> bool:
         """Whether a penalty is more than linear."""
         return any(penalty.curvature(F) is not None for penalty in self.penalties)
+
+    @property
+    def asked(self) -> bool:
+        """Whether a penalty is more than nothing."""
+        return any(not isinstance(one, ElasticNet) or one.l1 or one.l2 for one in self.penalties)
 
     @property
     def elastic(self) -> dict[str, float]:

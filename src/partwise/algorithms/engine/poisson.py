@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.engine.alternating import POSITIVE_START, Momentum, lifted
+from partwise.algorithms.engine.alternating import POSITIVE_START, lifted
 from partwise.algorithms.engine.constraints import NonNegative
 from partwise.algorithms.engine.divergence import Divergence
 from partwise.algorithms.engine.factor import PLAIN, Factor
@@ -41,6 +41,30 @@ Array = npt.NDArray[Any]
 OPENING = 30
 SWEEPS = 2  # over each factor in a round: the copying of components side by side is then worth its time
 KL = Divergence(1.0)
+
+
+@dataclass
+class Momentum:
+    """The extrapolation weight beta and its bounds, with the constants of Ang & Gillis (2019) but a bolder start.
+
+    Rounds are few here, so the weight begins high, where that of the squared error grows with the rounds.
+    """
+
+    beta: float = 0.7
+    ceiling: float = 1.0
+    growth: float = 1.05
+    ceiling_growth: float = 1.01
+    shrink: float = 1.5
+
+    def accept(self) -> None:
+        """The objective fell: trust the direction more."""
+        self.beta = min(self.ceiling, self.growth * self.beta)
+        self.ceiling = min(1.0, self.ceiling_growth * self.ceiling)
+
+    def reject(self) -> None:
+        """The objective rose: less, and remember where."""
+        self.ceiling = self.beta
+        self.beta /= self.shrink
 
 
 @dataclass(frozen=True)

@@ -52,11 +52,16 @@ def multiply_rows(G: Array, B: Array, F: Array) -> float:
     return residual
 
 
-def natural_residual(G: Array, B: Array, F: Array) -> float:
-    """Sum of squares of ``min(f_j sqrt(G_jj), g_j / sqrt(G_jj))``, ``g = F G - B``: zero at the KKT points alone."""
+def natural_residual(G: Array, B: Array, F: Array, weights: Array | None = None) -> float:
+    """Sum of squares of ``min(f_j sqrt(G_jj), g_j / sqrt(G_jj))``, ``g = F G - B``: zero at the KKT points alone.
+
+    With weights of the rows, if there are some.
+    """
     norms = np.sqrt(diagonal(G))
     safe = np.where(norms > 0.0, norms, 1.0)
     parts = np.minimum(F * norms, (times(F, G) - B) / safe) * (norms > 0.0)
+    if weights is not None:
+        return float(np.asarray(weights, np.float64) @ np.einsum("ij,ij->i", parts, parts, dtype=np.float64))
     return float(np.vdot(parts, parts))
 
 

@@ -1,4 +1,4 @@
-"""The squared error, plain or weighted: quadratic in each factor, so a pass gives Gram matrix and product.
+"""The squared error, plain, weighted or of data with holes: quadratic in each factor, so a pass gives Gram and product.
 
 A loss object goes to every block with the block function, so it is small; weights lie beside the rows of the data.
 """
@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.exceptions import InputError
 from partwise.sources import MemorySource, RowSource, blocks
-from partwise.sources.beside import SourceRows
+from partwise.sources.observed import COMPLETE, Observed
 from partwise.sources.protocol import Block, Rows
 
 Array = npt.NDArray[Any]
+
+# Share of unknown entries up to which these are filled in anew every round. A round then costs twice that of complete
+# data; with a Gram matrix for each sample and feature it costs as many times as there are components, but the more is
+# unknown the slower filling in comes near.
+MOST_FILLED = 0.5
 
 
 @dataclass(frozen=True)
@@ -26,75 +30,172 @@ class SquaredError:
     Parameters
     ----------
     squared_norm : float
-        ``|X|^2``, with the weights.
+        ``|X|^2``, with the weights, of what is known.
     """
 
     squared_norm: float
+
+    def lengths(self, shape: tuple[int, int]) -> tuple[float, float]:
+        """How many samples and features there are, with their weights."""
+        return float(shape[0]), float(shape[1])
+
+    def complete(self, block: Block, W: Array, H: Array) -> Block:
+        """The block without holes, for this round."""
+        return block
+
+    def offset(self, full: Block, *beside: Block) -> float:
+        """``|X|^2`` with what was filled in, for a loss that does so."""
+        return 0.0
+
+    def row_weights(self, *beside: Block) -> Array | None:
+        """Weights of the samples of a block."""
+        return None
+
+    def feature_weights(self) -> Array | None:
+        """Weights of the features."""
+        return None
+
+    def exact(self) -> SquaredError:
+        """The loss whose row problem has the weights of a first pass as its solution."""
+        return self
 
     def shared(self, H: Array) -> Array:
         """What the problems of all rows of ``W`` have in common, once a pass: ``H H'``."""
         return gram(H)
 
-    def row_problem(self, block: Block, H: Array, shared: Array) -> tuple[Array, Array]:
+    def row_problem(self, block: Block, H: Array, shared: Array, *beside: Block) -> tuple[Array, Array]:
         """``G`` and ``B`` of ``min 1/2 w G w' - b w'`` for the rows of a block."""
         return shared, blocks.dot(block, H)
 
-    def statistics(self, block: Block, W: Array) -> tuple[Array, Array]:
+    def statistics(self, block: Block, W: Array, *beside: Block) -> tuple[Array, Array]:
         """The block's part of ``G`` and ``B`` for the features: ``W' W`` and ``X' W``."""
         return W.T @ W, blocks.tdot(block, W)
 
-    def value(self, H: Array, G: Array, B: Array) -> float:
+    def value(self, H: Array, G: Array, B: Array, offset: float = 0.0) -> float:
         """1/2 |X - WH|^2 = 1/2 |X|^2 - <X'W, H'> + 1/2 <W'W, HH'>, from the statistics of ``W``."""
         product = 0.5 * self.squared_norm - float(np.einsum("ij,ij->", B, H))
         return max(product + 0.5 * float((G * gram(H)).sum()), 0.0)
 
 
 @dataclass(frozen=True)
-class SampleWeightedError(SquaredError):
-    """``1/2 sum_i s_i |X_i - W_i H|^2``: a weight for each sample."""
+class WeightedError(SquaredError):
+    """``1/2 sum_ij s_i v_j (X - W H)_ij^2``: weights of samples and of features.
 
-    def row_problem(self, block: Block, H: Array, shared: Array, *beside: Array) -> tuple[Array, Array]:
-        """See :class:`SquaredError`."""
-        s = beside[0]
-        return s[:, None, None] * shared, s[:, None] * blocks.dot(block, H)
+    The problem of a sample does not see its own weight, nor that of a feature its own: penalties of their rows have the
+    same weight.
+    """
 
-    def statistics(self, block: Block, W: Array, *beside: Array) -> tuple[Array, Array]:
+    observed: Observed
+
+    def lengths(self, shape: tuple[int, int]) -> tuple[float, float]:
         """See :class:`SquaredError`."""
-        sW = beside[0][:, None] * W
+        return self.observed.lengths(shape)
+
+    def row_weights(self, *beside: Block) -> Array | None:
+        """See :class:`SquaredError`."""
+        found: Array | None = self.observed.split(beside)[0]
+        return found
+
+    def feature_weights(self) -> Array | None:
+        """See :class:`SquaredError`."""
+        return self.observed.features
+
+    def shared(self, H: Array) -> Array:
+        """``H V H'``."""
+        v = self.observed.features
+        return gram(H if v is None else H * np.sqrt(v)[:, None].astype(H.dtype))
+
+    def row_problem(self, block: Block, H: Array, shared: Array, *beside: Block) -> tuple[Array, Array]:
+        """See :class:`SquaredError`."""
+        return shared, blocks.dot(block, self.weighed(H))
+
+    def statistics(self, block: Block, W: Array, *beside: Block) -> tuple[Array, Array]:
+        """See :class:`SquaredError`."""
+        sW = self._counted(W, beside)
         return sW.T @ W, blocks.tdot(block, sW)
+
+    def value(self, H: Array, G: Array, B: Array, offset: float = 0.0) -> float:
+        """See :class:`SquaredError`."""
+        product = 0.5 * self.squared_norm - float(np.einsum("ij,ij->", B, self.weighed(H)))
+        return max(product + 0.5 * float((G * self.shared(H)).sum()), 0.0)
+
+    def weighed(self, H: Array) -> Array:
+        """Every feature times its weight."""
+        v = self.observed.features
+        return H if v is None else H * v[:, None].astype(H.dtype)
+
+    def _counted(self, W: Array, beside: tuple[Block, ...]) -> Array:
+        s = self.observed.split(beside)[0]
+        return W if s is None else s[:, None].astype(W.dtype, copy=False) * W
 
 
 @dataclass(frozen=True)
-class EntryWeightedError(SquaredError):
-    """``1/2 sum_ij M_ij (X - W H)_ij^2``: a weight for each entry, zero where it is missing.
+class FilledError(WeightedError):
+    """The squared error over known entries, by filling in the unknown ones with ``W H`` of the round before.
+
+    ``1/2 |X - W H|^2`` with the unknown entries of X at those of ``W0 H0`` is above the error over known entries alone,
+    with its value and gradient at ``(W0, H0)``: what lowers it lowers that, and the residual of the optimality
+    conditions is exact. All samples have one Gram matrix. The objective of a round is the bound.
+    """
+
+    def complete(self, block: Block, W: Array, H: Array) -> Block:
+        """See :class:`SquaredError`."""
+        return blocks.completed(block, W, H)
+
+    def offset(self, full: Block, *beside: Block) -> float:
+        """See :class:`SquaredError`."""
+        s, v = self.row_weights(*beside), self.observed.features
+        rows = blocks.squared_norms(full) if v is None else np.square(full, dtype=np.float64) @ v
+        return float(rows.sum() if s is None else np.asarray(s, np.float64) @ rows)
+
+    def value(self, H: Array, G: Array, B: Array, offset: float = 0.0) -> float:
+        """See :class:`SquaredError`."""
+        return WeightedError(offset, self.observed).value(H, G, B)
+
+    def exact(self) -> SquaredError:
+        """See :class:`SquaredError`."""
+        return EntryWeightedError(self.squared_norm, self.observed)
+
+
+@dataclass(frozen=True)
+class EntryWeightedError(WeightedError):
+    """``1/2 sum_ij M_ij (X - W H)_ij^2``: a weight for each entry, zero where it is missing, with those of samples too.
 
     Every row has a Gram matrix of its own, ``G_i = sum_j M_ij h_j h_j'``, and every feature too.
     """
 
     def shared(self, H: Array) -> Array:
         """``h_j h_j'`` for every feature, flat."""
-        return _outer(H)
+        v = self.observed.features
+        return _outer(H if v is None else H * np.sqrt(v)[:, None].astype(H.dtype))
 
     def row_problem(self, block: Block, H: Array, shared: Array, *beside: Block) -> tuple[Array, Array]:
         """See :class:`SquaredError`."""
-        M, k = beside[0], H.shape[1]
-        return blocks.dot(M, shared).reshape(-1, k, k), blocks.dot(blocks.multiply(block, M), H)
+        M, k = self._entries(block, beside), H.shape[1]
+        return blocks.dot(M, shared).reshape(-1, k, k), blocks.dot(blocks.multiply(block, M), self.weighed(H))
 
     def statistics(self, block: Block, W: Array, *beside: Block) -> tuple[Array, Array]:
         """See :class:`SquaredError`."""
-        M, k = beside[0], W.shape[1]
+        M, k, sW = self._entries(block, beside), W.shape[1], self._counted(W, beside)
         G = np.zeros((block.shape[1], k * k), W.dtype)
         for rows, part in blocks.row_parts(M):
-            G += blocks.tdot(part, _outer(W[rows]))
-        return G.reshape(-1, k, k), blocks.tdot(blocks.multiply(block, M), W)
+            G += blocks.tdot(part, (sW[rows][:, :, None] * W[rows][:, None, :]).reshape(-1, k * k))
+        return G.reshape(-1, k, k), blocks.tdot(blocks.multiply(block, M), sW)
 
-    def value(self, H: Array, G: Array, B: Array) -> float:
+    def value(self, H: Array, G: Array, B: Array, offset: float = 0.0) -> float:
         """See :class:`SquaredError`."""
-        product = 0.5 * self.squared_norm - float(np.einsum("ij,ij->", B, H))
-        return max(product + 0.5 * float(np.einsum("jab,ja,jb->", G, H, H, optimize=True)), 0.0)
+        vH = self.weighed(H)
+        product = 0.5 * self.squared_norm - float(np.einsum("ij,ij->", B, vH))
+        return max(product + 0.5 * float(np.einsum("jab,ja,jb->", G, vH, H, optimize=True)), 0.0)
+
+    def _entries(self, block: Block, beside: tuple[Block, ...]) -> Block:
+        M = self.observed.split(beside)[1]
+        return blocks.known(block) if M is None else M
 
 
-def squared_error(source: RowSource, squared_norm: float, weights: Any = None) -> tuple[SquaredError, tuple[Rows, ...]]:
+def squared_error(
+    source: RowSource, squared_norm: float, weights: Any = None, *, fill: bool = False
+) -> tuple[SquaredError, tuple[Rows, ...]]:
     """The loss, and what lies beside the rows for it.
 
     Parameters
@@ -103,14 +204,38 @@ def squared_error(source: RowSource, squared_norm: float, weights: Any = None) -
         The data.
     squared_norm : float
         ``|X|^2``, for the plain loss.
-    weights : array, sparse matrix or source, optional
-        A weight for each sample, or for each entry: what has weight zero, or is not stored, is missing.
+    weights : Observed, array, sparse matrix or source, optional
+        What is known and how much it counts; a weight for each sample, or for each entry: what has weight zero, or is
+        not stored, is missing.
+    fill : bool, default=False
+        Whether few unknown entries may be filled in anew every round.
     """
-    if weights is None:
+    observed = Observed.of(weights)
+    if observed.plain:
         return SquaredError(squared_norm), ()
-    rows = _beside(source, weights)
-    norm = float(source.reduce(_weighted_norm, rows))
-    return (SampleWeightedError if len(rows.shape) == 1 else EntryWeightedError)(norm), (rows,)
+    beside = observed.beside(source)
+    norm = float(source.reduce(_Norm(observed), *beside))
+    own = observed.entries is not None or (observed.holes and not (fill and observed.unknown <= MOST_FILLED))
+    kind = EntryWeightedError if own else FilledError if observed.holes else WeightedError
+    return kind(norm, observed), beside
+
+
+@dataclass(frozen=True)
+class _Norm:
+    """``sum_ij s_i v_j M_ij X_ij^2`` of a block."""
+
+    observed: Observed = COMPLETE
+
+    def __call__(self, block: Block, *beside: Block) -> float:
+        s, M = self.observed.split(beside)
+        block = blocks.zeroed(block)
+        if self.observed.features is not None:
+            block = blocks.scale_columns(block, np.sqrt(self.observed.features))
+        if M is None:
+            rows = blocks.squared_norms(block)
+        else:
+            rows = blocks.row_sums(blocks.multiply(blocks.with_values(block, blocks.values(block) ** 2), M))
+        return float(rows.sum() if s is None else np.asarray(s, np.float64) @ rows)
 
 
 def gram(H: Array) -> Array:
@@ -124,25 +249,3 @@ def _gram_block(H: Array) -> Array:
 
 def _outer(F: Array) -> Array:
     return (F[:, :, None] * F[:, None, :]).reshape(len(F), -1)
-
-
-def _weighted_norm(block: Block, weights: Array) -> float:
-    if len(weights.shape) == 1:
-        return float(np.asarray(weights, np.float64) @ blocks.squared_norms(block))
-    squares = blocks.multiply(blocks.with_values(block, blocks.values(block) ** 2), weights)
-    return float(blocks.values(squares).sum(dtype=np.float64))
-
-
-def _beside(source: RowSource, weights: Any) -> Rows:
-    """Weights in the type of the data, as rows that a pass can take beside its own."""
-    if isinstance(weights, RowSource):
-        rows: Any = SourceRows(weights, source.dtype)
-    else:
-        rows = blocks.concrete(weights, source.dtype)
-        entries = blocks.values(rows)
-        if not (entries.min(initial=0.0) >= 0.0 and np.isfinite(entries).all()):
-            raise InputError("{parameter} must be finite and not negative", parameter="weights")
-    if tuple(rows.shape) not in (source.shape, source.shape[:1]):
-        message = f"{{parameter}} have shape {tuple(rows.shape)}, X has shape {source.shape}"
-        raise InputError(message, parameter="weights", kind="shape")
-    return source.place(rows) if isinstance(rows, np.ndarray) else rows

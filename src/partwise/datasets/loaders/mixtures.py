@@ -11,7 +11,7 @@ import numpy as np
 from partwise.datasets.loaders.base import DataHome, Dataset, locate
 from partwise.exceptions import InputError
 
-__all__ = ["load_cellmix4", "load_shen_orr"]
+__all__ = ["load_cellmix4", "load_sc_dropseq", "load_shen_orr"]
 
 LINES = ("H1975", "H2228", "HCC827")
 
@@ -103,6 +103,42 @@ def load_cellmix4(*, data_home: DataHome = None) -> Dataset:
         sample_names=wells,
         component_names=list(LINES),
     )
+
+
+def load_sc_dropseq(*, data_home: DataHome = None) -> Dataset:
+    """Load single cells of three lines of lung cancer, counts of molecules of RNA [1]_.
+
+    Parameters
+    ----------
+    data_home : path-like, optional
+        The data folder, by default ``PARTWISE_DATA``; files are ``sc_mixology/sc_dropseq.count.csv.gz`` and
+        ``sc_mixology/sc_dropseq.metadata.csv.gz``.
+
+    Returns
+    -------
+    Dataset
+        ``X`` (cells, genes), ``labels`` (the line of each cell), ``feature_names`` (genes), ``sample_names`` (cells).
+
+    References
+    ----------
+    .. [1] L. Tian et al., "Benchmarking single cell RNA-sequencing analysis pipelines using mixture control
+       experiments", Nature Methods 16, 2019.
+
+    Examples
+    --------
+    >>> from partwise.datasets import load_sc_dropseq
+    >>> load_sc_dropseq().X.shape  # doctest: +SKIP
+    (225, 15127)
+    """
+    cells, genes, counts = _read(locate("load_sc_dropseq", "sc_mixology", "sc_dropseq.count.csv.gz", data_home))
+    path = locate("load_sc_dropseq", "sc_mixology", "sc_dropseq.metadata.csv.gz", data_home)
+    columns, *rows = _rows(path)
+    lines = {row[0]: row[len(row) - len(columns) + columns.index("cell_line")] for row in rows}
+    missing = [cell for cell in cells if cell not in lines]
+    if missing:
+        raise InputError(f"{path} has no line for cell {missing[0]}: get it again.")
+    labels = np.array([lines[cell] for cell in cells])
+    return Dataset("sc_dropseq", counts.T.copy(), labels=labels, feature_names=genes, sample_names=cells)
 
 
 def _of_one_alone(X: np.ndarray, P: np.ndarray) -> np.ndarray:

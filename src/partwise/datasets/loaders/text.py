@@ -19,7 +19,15 @@ __all__ = ["count_words", "document_frequencies", "inverse_frequencies", "tfidf_
 TOKEN = r"(?u)\b[^\W\d_]{2,}\b"
 
 
-def count_words(texts: list[str], min_count: int = 5, stop_words: Any = "english") -> tuple[csr_array, list[str]]:
+def count_words(
+    texts: list[str],
+    min_count: int = 5,
+    stop_words: Any = "english",
+    *,
+    ngrams: int = 1,
+    min_share: float = 0.0,
+    max_share: float = 1.0,
+) -> tuple[csr_array, list[str]]:
     """Count the words of each text.
 
     Parameters
@@ -30,6 +38,10 @@ def count_words(texts: list[str], min_count: int = 5, stop_words: Any = "english
         Words that occur less often in all documents together are left out.
     stop_words : "english", list of str or None, default="english"
         Words to leave out, as in scikit-learn's ``CountVectorizer``.
+    ngrams : int, default=1
+        Longest run of words that is counted as one.
+    min_share, max_share : float, default=0.0, 1.0
+        Words that a smaller or larger share of the documents has are left out.
 
     Returns
     -------
@@ -45,7 +57,8 @@ def count_words(texts: list[str], min_count: int = 5, stop_words: Any = "english
     (['blue', 'fish', 'red'], [[0, 1, 1], [1, 1, 0]])
     """
     min_count = check_integer("min_count", min_count)
-    vectorizer = CountVectorizer(stop_words=stop_words, token_pattern=TOKEN, dtype=np.int32)
+    how: dict[str, Any] = {"ngram_range": (1, ngrams), "min_df": float(min_share), "max_df": float(max_share)}
+    vectorizer = CountVectorizer(stop_words=stop_words, token_pattern=TOKEN, dtype=np.int32, **how)
     counts = csr_array(vectorizer.fit_transform(texts))
     words = vectorizer.get_feature_names_out()
     kept = np.flatnonzero(np.bincount(counts.indices, weights=counts.data, minlength=words.size) >= min_count)

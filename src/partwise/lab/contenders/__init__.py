@@ -22,5 +22,6 @@ MODULES = (
     "monitor",
     "trivial",
     "ours",
+    "believe",
 )
 CONTENDERS: dict[str, Contender] = by_name(__name__, MODULES, "CONTENDERS")

@@ -18,14 +18,16 @@ LONGEST = {"SeparableLP": 100, "ConvexHull": 1000}
 COUNTING = ("AnchorTopics",)  # of texts it is given counts, which is what it models
 
 
-def catalogued(method: Method, problem: Problem, seed: int, budget: float | None) -> Found:
-    """Parts and weights by a method that is told k and nothing else."""
+def catalogued(method: Method, problem: Problem, seed: int, budget: float | None, *, told: bool = True) -> Found:
+    """Parts and weights by a method that is told k and nothing else; or not even that."""
     X = problem.counts if method.estimator in COUNTING and problem.counts is not None else problem.X
     most = LONGEST.get(method.estimator)
     if most is not None and X.shape[0] > most:
         raise ValueError(f"not run: more than {most:,} samples")
-    model: Any = method.kind(problem.k)
+    model: Any = method.kind(problem.k) if told else method.kind()
     known = model.get_params()
+    if "judge" in known:
+        model.set_params(judge=False)  # which parts are to be believed is not what is compared
     if "random_state" in known:
         model.set_params(random_state=seed)
     if budget is not None and "callbacks" in known:
@@ -49,4 +51,5 @@ OURS: tuple[Contender, ...] = tuple(
     Contender(method.estimator, f"ours, defaults: {method.assumes}", partial(catalogued, method))
     for method in METHODS.values()
 )
-CONTENDERS: tuple[Contender, ...] = (*OURS, *PEERS.values())
+ALONE = Contender("Parts-auto", "ours, told nothing: chooses k, too", partial(catalogued, METHODS["parts"], told=False))
+CONTENDERS: tuple[Contender, ...] = (*OURS, ALONE, *PEERS.values())

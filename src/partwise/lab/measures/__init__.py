@@ -10,5 +10,5 @@ from __future__ import annotations
 from partwise.lab.collect import by_name
 from partwise.lab.experiment import Measure
 
-MODULES = ("base", "and_", "purification", "tsvdnmf", "online", "lecture", "truth")
+MODULES = ("base", "and_", "purification", "tsvdnmf", "online", "lecture", "truth", "believe")
 MEASURES: dict[str, Measure] = by_name(__name__, MODULES, "MEASURES")

@@ -5,7 +5,8 @@ Its fields are the parameters of estimators, less the letter of the factor: ``l1
 
 from partwise.algorithms.engine.penalties.base import Penalty
 from partwise.algorithms.engine.penalties.elastic_net import ElasticNet
+from partwise.algorithms.engine.penalties.smooth import Smooth
 
-PENALTIES: tuple[type[Penalty], ...] = (ElasticNet,)
+PENALTIES: tuple[type[Penalty], ...] = (ElasticNet, Smooth)
 
-__all__ = ["PENALTIES", "ElasticNet", "Penalty"]
+__all__ = ["PENALTIES", "ElasticNet", "Penalty", "Smooth"]

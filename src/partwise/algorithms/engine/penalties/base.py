@@ -26,7 +26,7 @@ class Penalty(ABC):
     needs: ClassVar[Needs] = frozenset()  # see engine/needs.py
 
     @classmethod
-    def of(cls, size: int, **parameters: float) -> Self:
+    def of(cls, size: float, **parameters: float) -> Self:
         """From the parameters of an estimator and the size that makes them independent of the data's."""
         return cls(**{name: value * size for name, value in parameters.items()})
 
@@ -41,8 +41,11 @@ class Penalty(ABC):
         return next((name for name in self.parameters() if getattr(self, name)), self.parameters()[0])
 
     @abstractmethod
-    def value(self, F: Array) -> float:
-        """The penalty; of a factor in blocks of rows it is the sum of theirs, unless the whole is needed."""
+    def value(self, F: Array, rows: Array | None = None) -> float:
+        """The penalty; of a factor in blocks of rows it is the sum of theirs, unless the whole is needed.
+
+        ``rows`` are weights of the rows, which penalties that need the whole never get.
+        """
 
     def slope(self, F: Array) -> Array | np.generic | None:
         """The linear term, a number, or an array like ``F``; None for none."""

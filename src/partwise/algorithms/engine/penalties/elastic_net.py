@@ -21,8 +21,12 @@ class ElasticNet(Penalty):
     l1: float = 0.0
     l2: float = 0.0
 
-    def value(self, F: Array) -> float:
+    def value(self, F: Array, rows: Array | None = None) -> float:
         """See :class:`Penalty`."""
+        if rows is not None:
+            each = self.l1 * F.sum(axis=1, dtype=np.float64)
+            each += 0.5 * self.l2 * np.einsum("ij,ij->i", F, F, dtype=np.float64)
+            return float(np.asarray(rows, np.float64) @ each)
         first = self.l1 * float(F.sum(dtype=np.float64)) if self.l1 else 0.0
         return first + (0.5 * self.l2 * float(np.einsum("ij,ij->", F, F, dtype=np.float64)) if self.l2 else 0.0)
 

@@ -1,0 +1,64 @@
+"""The tests that others wrote: scikit-learn's own of its NMF and SciPy's of its NNLS, through a thin shim, on ours."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from .harness import Contender
+
+CONTENDERS: dict[str, Contender] = {}
+WANTED = 0.98
+# why a case is not asked of us, by a pattern of its name
+NOT_ASKED = {
+    r"\[?MiniBatchNMF|minibatch|mbnmf": "MiniBatchNMF: there is none yet",
+    r"test_maxiter": "a limit of iterations that an exact solver does not have",
+    r"test_nmf_w_h_not_used_warning": "a warning about arguments that are not used, which ours refuse",
+}
+# why a case that is asked fails, by a pattern of its name
+KNOWN = {
+    r"test_initialize_variants": "our starts are components alone; the shim's weights are the best ones, which differ",
+    r"test_convergence_warning\[NMF-solver0": "there is nothing to warn of: one iteration converges, to 2e-16",
+    r"test_nmf_true_reconstruction": "compares zeros without a tolerance; ours are 1e-18",
+    r"test_beta_divergence": "Itakura-Saito of zeros, which is infinite: theirs leaves terms out, and is negative",
+    r"test_nmf_multiplicative_update_sparse": "our weights are the best ones of the components, not of the iteration",
+    r"test_nmf_decreasing\[mu": "as above; for divergences that are not convex these are those of another minimum",
+    r"test_nmf_float32_float64_consistency\[NMF-solver0": "stops at another iteration of a flat valley",
+    r"test_nnls_wide": "fewer equations than unknowns: a residual of 3e-12, and 1e-12 is asked for",
+    r"test_atol_deprecation_warning": "a warning of theirs",
+    r"test_2D_singleton_RHS": "a residual of 8e-16 is compared with zero without a tolerance",
+    r"test_gh_22791": "three equations, twelve unknowns: another exact solution",
+}
+
+
+def main(options: Namespace) -> None:
+    """Run them, and list what fails."""
+    import scipy.optimize
+    import sklearn.decomposition
+
+    files = [Path(sklearn.decomposition.__file__).parent / "tests" / "test_nmf.py"]
+    files += [Path(scipy.optimize.__file__).parent / "tests" / "test_nnls.py"]
+    command = [sys.executable, "-m", "pytest", "-p", "benchmarks.peers_shim", "-p", "no:cacheprovider", "-q", "-rA"]
+    command += ["-c", "/dev/null", "--rootdir", "/", "--tb=line", "-W", "ignore", *map(str, files)]
+    told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=options.timeout).stdout
+    cases = re.findall(r"^(PASSED|FAILED|ERROR) (\S+::.*?)(?: - (.*))?$", told, flags=re.M)
+    asked = [case for case in cases if not reason(case[1], NOT_ASKED)]
+    passed = [case for case in asked if case[0] == "PASSED"]
+    for outcome, name, why in asked:
+        if outcome != "PASSED":
+            print(f"failed: {name.rpartition('/')[2]}\n    {reason(name, KNOWN) or why}")
+    for pattern, why in NOT_ASKED.items():
+        print(f"not asked: {sum(bool(re.search(pattern, name)) for _, name, _ in cases)} cases: {why}")
+    share = len(passed) / max(1, len(asked))
+    print(f"{len(passed)} of {len(asked)} cases pass, {share:.1%} (wanted {WANTED:.0%}); {len(cases)} in all")
+    if not cases:
+        print(told[-3000:])
+
+
+def reason(name: str, reasons: dict[str, Any]) -> str:
+    """The reason that a name has, if it has one."""
+    return next((why for pattern, why in reasons.items() if re.search(pattern, name)), "")

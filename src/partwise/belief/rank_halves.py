@@ -1,0 +1,108 @@
+"""Which parts come back: trimmed archetypes of two halves of the samples, matched, for one number after another.
+
+Up to the true number all parts are found again in both halves; one part more is made of what is different in each, and
+the least cosine between partners falls off a cliff.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.algorithms.archetypes import search
+from partwise.algorithms.directions import DIMENSIONS, Directions
+from partwise.linalg.svd import truncated_svd
+from partwise.metrics import match_components
+from partwise.sources import RowSource, blocks
+
+Array = npt.NDArray[Any]
+
+SAMPLES = 4_000  # at most so many are looked at, in both halves together
+SPLITS = 3
+STARTS = 6  # descents that compete; more of them find the same minimum in both halves a little more often
+TRIM = 0.1  # as Archetypes has it
+FLOOR = 0.05  # of the typical length within the leading dimensions: shorter samples have no direction
+AGAIN = 0.9  # cosine from which a part is found again
+SMALLEST_HALF = 30  # samples: with fewer a half does not tell parts from samples
+
+
+@dataclass(frozen=True)
+class Halving:
+    """One split at one number of parts: the cosines between partners, falling."""
+
+    k: int
+    split: int
+    cosines: tuple[float, ...]
+    seconds: float
+
+    @property
+    def least(self) -> float:
+        """The cosine of the worst pair."""
+        return self.cosines[-1]
+
+    @property
+    def again(self) -> int:
+        """How many parts are found again."""
+        return int(np.sum(np.array(self.cosines) >= AGAIN))
+
+
+@dataclass(frozen=True)
+class Points:
+    """Samples at unit length, in the coordinates of their leading singular vectors."""
+
+    coordinates: Array
+
+    @property
+    def most(self) -> int:
+        """The largest number of parts that there are coordinates for."""
+        return max(1, int(self.coordinates.shape[1]) // DIMENSIONS)
+
+    def directions(self, k: int) -> Array:
+        """The samples as `Archetypes` looks at them for ``k`` parts."""
+        inside = self.coordinates[:, : DIMENSIONS * k]
+        lengths = np.linalg.norm(inside, axis=1)
+        floor = max(FLOOR * float(np.median(lengths)), np.finfo(np.float64).tiny)
+        return np.asarray(inside / np.maximum(lengths, floor)[:, None])
+
+    def cosines(self, k: int, split: int, seed: int) -> tuple[float, ...]:
+        """Cosines between partners in the two halves of a split, falling."""
+        points = self.directions(k)
+        order = np.random.default_rng([seed, split]).permutation(len(points))
+        middle = len(order) // 2
+        found = []
+        for half in (order[:middle], order[middle : 2 * middle]):
+            data = Directions(points[half], np.eye(points.shape[1]), 1.0)
+            rng = np.random.default_rng([seed, split, k])
+            found.append(search(data, k, trim=TRIM, starts=STARTS, rng=rng).best.parts)
+        return tuple(sorted(map(float, match_components(*found).cosines), reverse=True))
+
+
+def points_of(source: RowSource, most: int, rng: np.random.Generator) -> Points:
+    """The samples, or some thousands of them, as directions.
+
+    Parameters
+    ----------
+    source : RowSource
+        Rows whose noise has one size, if that can be had.
+    most : int
+        The largest number of parts that is asked about.
+    rng : numpy.random.Generator
+        Which samples, and the first subspace.
+
+    Returns
+    -------
+    Points
+        In three times as many dimensions as parts.
+    """
+    n, m = source.shape
+    lengths = np.asarray(source.map_rows(blocks.norms, width=None, dtype=np.float64))
+    there = np.flatnonzero(lengths > 0.0)
+    some = there if len(there) <= SAMPLES else np.sort(rng.choice(there, SAMPLES, replace=False))
+    typical = float(np.median(lengths[there])) if len(there) else 1.0
+    unit = source.derive(blocks.scale_rows, source.place(1.0 / np.maximum(lengths, 1e-3 * typical)))
+    _, basis = truncated_svd(unit, min(DIMENSIONS * most, n, m), rng=rng, tol=1e-4)
+    rows = unit.take(some)
+    return Points(np.ascontiguousarray(blocks.dot(rows, np.ascontiguousarray(basis.T, rows.dtype)), np.float64))

@@ -1,0 +1,215 @@
+"""From a spectrum and from halves of the samples to a number of parts, and how sure it is; nothing is computed here.
+
+Beside independent noise that was scaled to one, directions above its edge are parts, and the strong ones are certain.
+Noise that is not what it was taken for (correlated, of heavy tails, of logarithms of counts) lifts some of its own
+directions above that edge, one after the other without an end; parts stand out from these by a cliff in the strengths.
+On real data there is no such cliff, or there are several, and what is found again in halves of the samples is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import mannwhitneyu
+
+from partwise.noise.model import COUNTS
+
+Array = npt.NDArray[Any]
+
+INDEPENDENT = ("white", "rows", "columns", "rows and columns", *COUNTS)
+STRONG, WEAK = 4.0, 2.0  # strength of the weakest part counted, where 1 can just be seen: from STRONG on it is certain
+LEFT = (0.9, 1.1)  # variance of what is left of all data, within which the scales, read from a sample, are right
+DROP, CONFIRMED = 2.0, 1.35  # times as strong as the next is the last part, at a cliff of the strengths; with a witness
+STEEP = 3.0  # the same, of a cliff that decides
+SHARP = 3.0  # in logarithms a cliff is so many times the largest of the steps behind it
+BEHIND = 10  # steps that are looked at: at the very end of a spectrum there is another edge
+FLAT = 0.1  # a step in logarithms that is as good as none
+DOUBTFUL = 1.5  # strength below which a last direction, so many times weaker than the one before, is not counted
+DOUBT = 1e-3  # chance below which a sample without its far entries is not independent
+FOUND = 0.95  # least cosine with which all parts are found again
+CLIFF = 4.0  # times as far apart are the worst partners of one part more
+BY_CHANCE = 0.05  # how often splits that agree equally well would fall so
+FURTHER, NEAR = 1, 3  # so many parts more than at the cliff may be found again, of up to so many more
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the spectrum of the scaled data says.
+
+    Attributes
+    ----------
+    strengths : ndarray
+        Of the leading directions; 1 is the least that can be seen.
+    count : int
+        Directions above the edge of independent noise.
+    capped : bool
+        Whether there are so many that there is no noise beside them.
+    variance : float
+        Of what they leave.
+    kind : str
+        Of the noise, as a sample of the data shows it.
+    chance : float
+        How often independent noise fits this sample no better.
+    sampled : int
+        Dimensions of the signal in that sample.
+    """
+
+    strengths: Array
+    count: int
+    capped: bool
+    variance: float
+    kind: str
+    chance: float
+    sampled: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether what is left is independent noise of the size that was measured."""
+        low, high = LEFT
+        return self.kind in INDEPENDENT and low <= self.variance <= high and not self.capped
+
+    @property
+    def steps(self) -> Array:
+        """By how much each direction is stronger than the next, in logarithms, as far as can be seen."""
+        logs = np.log(np.clip(self.strengths[: self.count + 2], 1.0, np.finfo(np.float64).max))
+        return np.asarray(logs[:-1] - logs[1:])
+
+    @property
+    def cliff(self) -> int:
+        """The number of directions behind which strengths fall off, 0 if they do so nowhere.
+
+        The first direction of non-negative data is its mean, and stronger than all others. A cliff that is where the
+        noise of a sample says that the signal ends need not be high.
+        """
+        steps = self.steps
+        if len(steps) < 2:
+            return 0
+        k = 2 + int(np.argmax(steps[1:]))
+        if self.capped and k >= self.count:  # the end of the table itself: there is no noise behind to stand out from
+            return 0
+        least = np.log(CONFIRMED if k == self.sampled else DROP)
+        return k if steps[k - 1] >= max(least, SHARP * float(steps[k : k + max(k, BEHIND)].max(initial=FLAT))) else 0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A number of parts, between which it lies, how sure it is, and what that rests on."""
+
+    k: int | None
+    low: int
+    high: int | None
+    verdict: str
+    basis: str
+
+
+def by_spectrum(seen: Seen) -> Answer | None:
+    """What the spectrum decides by itself; None if samples have to be asked."""
+    cliff, steps = seen.cliff, seen.steps
+    if cliff and cliff == seen.sampled:  # two ways to the same number: all data, and what a sample's noise is like
+        steep = steps[cliff - 1] >= np.log(STEEP) and seen.strengths[cliff - 1] >= STRONG
+        if not (seen.fits and seen.count == cliff):
+            return Answer(cliff, cliff, cliff, "decided", "cliff") if steep else _between(cliff, "cliff")
+    if seen.kind == "heavy-tailed" and seen.chance >= DOUBT and 0 < seen.sampled <= len(seen.strengths):
+        return _between(seen.sampled, "spectrum")
+    k = _counted(seen)
+    if not seen.fits or k == 0:
+        return None
+    weakest = float(seen.strengths[k - 1])
+    before = max([r for r in range(2, k) if steps[r - 1] >= np.log(STEEP)], default=0)
+    if weakest >= STRONG and not before:
+        return Answer(k, k, k, "decided", "spectrum")
+    if weakest >= WEAK and 0 < before < k - 1:  # so far behind the others there may be noise that is not what it seems
+        return Answer(k, before, None, "undecided", "spectrum")
+    if weakest >= WEAK or (not cliff and seen.count == seen.sampled):
+        return _between(k, "spectrum")
+    return _between(cliff, "cliff") if cliff else None
+
+
+def _counted(seen: Seen) -> int:
+    """Directions above noise, without the last ones that just rise above it far behind the others."""
+    k = seen.count
+    while k > 1 and seen.strengths[k - 1] < DOUBTFUL and seen.strengths[k - 2] >= DOUBTFUL * seen.strengths[k - 1]:
+        k -= 1
+    return k
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well halves of the samples agree on one number of parts, a value for each split.
+
+    Attributes
+    ----------
+    least : tuple of float
+        Cosine between the partners that agree least.
+    again : tuple of int
+        How many parts are found again.
+    """
+
+    least: tuple[float, ...]
+    again: tuple[int, ...]
+
+    @property
+    def worst(self) -> float:
+        """The cosine of the worst split."""
+        return min(self.least)
+
+    @property
+    def usual(self) -> float:
+        """That of three in four splits."""
+        return float(np.quantile(self.least, 0.25))
+
+
+def by_halves(seen: Seen, found: Mapping[int, Agreement]) -> Answer:
+    """What is found again, and where that ends.
+
+    Parameters
+    ----------
+    seen : Seen
+        The spectrum.
+    found : mapping of int to Agreement
+        What halves say, by number of parts.
+
+    Returns
+    -------
+    Answer
+        Possibly without a number.
+    """
+    cliff = seen.cliff
+    last = last_found(found)
+    # in every split, so that chance does not count
+    low = max([k for k, one in found.items() if one.worst >= FOUND], default=1)
+    if last > 1 and last >= cliff and seen.kind != "coloured" and ends(last, found):
+        if last == cliff:
+            return Answer(last, low, last + 1, "between", "halves")
+        return Answer(last, low, None, "undecided", "halves")
+    if cliff and last <= cliff:
+        return Answer(cliff, min(low, cliff), None, "undecided", "cliff")
+    return Answer(None, low, None, "undecided", "halves" if found else "nothing")
+
+
+def last_found(found: Mapping[int, Agreement]) -> int:
+    """The largest number of parts that are all found again in most splits."""
+    return max([k for k, one in found.items() if one.usual >= FOUND], default=1)
+
+
+def ends(last: int, found: Mapping[int, Agreement]) -> bool:
+    """Whether parts are found again up to a number, and one more, or many more, are not."""
+    if last + 1 not in found:
+        return False
+    here, next_ = found[last], found[last + 1]
+    falls = 1.0 - next_.usual >= CLIFF * (1.0 - here.usual) and chance(here, next_) <= BY_CHANCE
+    behind = [min(one.again) for k, one in found.items() if last < k <= last + NEAR]
+    return falls and max(behind) <= last + FURTHER
+
+
+def chance(here: Agreement, next_: Agreement) -> float:
+    """How often splits would agree so much less with one part more, if they agreed equally well (Mann & Whitney)."""
+    return float(mannwhitneyu(here.least, next_.least, alternative="greater").pvalue)
+
+
+def _between(k: int, basis: str) -> Answer:
+    return Answer(k, max(k - 1, 1), int(np.ceil(1.25 * k)) + 1, "between", basis)

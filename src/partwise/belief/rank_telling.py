@@ -1,0 +1,60 @@
+"""A choice of the number of parts in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from partwise.belief.rank import RankChoice
+
+
+def sentence(choice: RankChoice) -> str:
+    """What was found, and why it is believed, or not."""
+    k = choice.k
+    if choice.verdict == "exact":
+        return f"{_parts(k)}: the data has no noise, and this is its rank"
+    if choice.verdict == "decided":
+        return f"{_parts(k)}: {_stand_out(choice)}; {_weakest(choice)}"
+    if choice.verdict == "between":
+        why = (
+            "of one more not all are found again in halves of the samples"
+            if choice.basis == "halves"
+            else f"{_weakest(choice)}, so weaker ones may hide"
+        )
+        return f"{choice.low} to {choice.high} parts, most likely {k}: {why}"
+    start = "cannot be told" if k is None else f"probably {_parts(k)}"
+    return f"{start}; {_least(choice)}. {_why(choice)}"
+
+
+def _parts(k: int | None) -> str:
+    return f"{k} part{'' if k == 1 else 's'}"
+
+
+def _stand_out(choice: RankChoice) -> str:
+    if choice.basis == "cliff":
+        return "so many stand out from all that is behind them"
+    return "so many stand above the noise, which is independent"
+
+
+def _weakest(choice: RankChoice) -> str:
+    return f"the weakest is {choice.weakest:.1f} times as strong as can be seen at all"
+
+
+def _least(choice: RankChoice) -> str:
+    found = " are found again in halves of the samples" if choice.basis == "halves" and choice.low > 1 else ""
+    return f"at least {choice.low}{',' * bool(found)}{' which' * bool(found)}{found}"
+
+
+def _why(choice: RankChoice) -> str:
+    why = f"{choice.spectral} directions stand above independent noise"
+    if choice.basis == "nothing":
+        return f"{why}, and {choice.n_samples:,} samples are not enough to be halved, or were not asked"
+    if choice.basis == "spectrum":
+        return f"{why}; the last ones are far behind the others, and may be noise that is not what it seems"
+    if choice.basis == "cliff":
+        asked = any(row.least == row.least for row in choice.table)
+        but = "do not confirm" if asked else "were not asked to confirm"
+        return f"{why}; {choice.k} of them stand out from the others, which halves of the samples {but}"
+    if choice.k is not None:
+        return f"{why}; of {choice.k + 1} parts not all are found again"
+    return f"{why}, and what is found again has no clear end"

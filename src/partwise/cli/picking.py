@@ -1,0 +1,75 @@
+"""Data that comes through a pipe, and the columns of it that are wanted."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from partwise.cli.console import Failure
+
+if TYPE_CHECKING:
+    from partwise.io import Table
+
+STANDARD = "-"
+
+
+def read_stream(options: dict[str, Any]) -> Table:
+    """Read what standard input gives, as a file would be."""
+    from partwise.io import read
+    from partwise.io.packed import spooled
+    from partwise.io.reading import EVERYTHING
+
+    if sys.stdin is None or sys.stdin.isatty():
+        raise Failure("- reads standard input, and nothing is sent there: program | partwise fit - ...", 2)
+    name = Path("standard input")
+    with spooled(name, "stream", sys.stdin.buffer) as inside:
+        if inside.stat().st_size == 0:
+            raise Failure("standard input: is empty", 2)
+        return replace(read(inside, **{**options, "in_memory": EVERYTHING}), origin=str(name))
+
+
+def selected(table: Table, columns: str | None, drop: str | None) -> Table:
+    """The table with the features that are wanted."""
+    import numpy as np
+
+    from partwise.sources import blocks
+
+    if columns is None and drop is None:
+        return table
+    names = table.feature_names
+    if names is None:
+        raise Failure("--columns and --drop need names of features; --feature-names gives some", 2)
+    kept = list(range(len(names)))
+    if columns is not None:
+        kept = sorted(_places("--columns", columns, names))
+    if drop is not None:
+        gone = _places("--drop", drop, names)
+        kept = [j for j in kept if j not in gone]
+    if not kept:
+        raise Failure("--columns and --drop leave no feature", 2)
+    if table.on_disk:
+        take = partial(blocks.take_columns, columns=np.array(kept))
+        X: Any = table.X.derive(take, n_features=len(kept))
+    else:
+        X = table.X[:, kept]
+    return replace(table, X=X, feature_names=[names[j] for j in kept], image_shape=None)
+
+
+def _places(flag: str, text: str, names: list[str]) -> set[int]:
+    found: set[int] = set()
+    for wanted in filter(None, (part.strip() for part in text.split(","))):
+        here = {j for j, name in enumerate(names) if name == wanted} or {
+            j for j, name in enumerate(names) if fnmatchcase(name, wanted)
+        }
+        if not here:
+            from difflib import get_close_matches
+
+            near = get_close_matches(wanted, names, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names[:5])} ..."
+            raise Failure(f"{flag}: there is no feature {wanted!r}{hint}", 2)
+        found |= here
+    return found

@@ -1,0 +1,303 @@
+"""How a table of text is to be read: delimiter, decimals, and whether first line and first column are names."""
+
+from __future__ import annotations
+
+import csv
+import re
+import unicodedata
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.door.guard import fail
+from partwise.io.headers import Reading, judge_header, judge_names
+from partwise.io.lines import Chunk
+
+Array = npt.NDArray[Any]
+
+DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "space"}
+WITH_COMMAS = (";", "\t", "|")  # between which numbers may have decimal commas
+MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "#n/a"}
+CORNERS = ("part", "sample")  # as write_table has them: names are below and beside them, be they numbers
+THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
+WELL = re.compile(r"\d+[eE]\d+")  # programs write exponents with a sign, or a point before them
+# numbers as other programs write them: thousands, percent, money, Fortran's exponents, truth values
+WRITTEN = re.compile(r"[+-]?(\d+|\d{1,3}([ ,']\d{3})+)([.,]\d*)?([dDeE][+-]?\d+)?|true|false", re.IGNORECASE)
+PAIR = re.compile(r"(\d+),(\d+)")
+MARKS = "%$\N{EURO SIGN}\N{POUND SIGN}\N{YEN SIGN} "
+LOOKED_AT = 200  # lines from which the layout is found out
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How lines become cells."""
+
+    delimiter: str
+    header: bool
+    row_names: bool
+    width: int  # cells in a line, the name included
+    decimal_comma: bool = False
+
+    def cells(self, line: str) -> list[str]:
+        """The cells of a line, without quotes and surrounding blanks."""
+        return split(line, self.delimiter)
+
+
+def find_layout(
+    path: Path,
+    chunk: Chunk,
+    delimiter: str | None,
+    header: bool | None,
+    row_names: bool | None,
+    decimal: str | None = None,
+) -> tuple[Layout, int | None]:
+    """How this text is to be read, and the number of the line with the names of columns."""
+    filled = [(chunk.first + i, line) for i, line in enumerate(chunk.lines[: 10 * LOOKED_AT]) if line.strip()]
+    lines = [line for _, line in filled[:LOOKED_AT]]
+    if not lines:
+        raise fail(path, "there is no number in it")
+    if delimiter is None:
+        delimiter = _find_delimiter(path, lines)
+    table = [split(line, delimiter) for line in lines]
+    width = _usual_width(table[1:] or table)
+    comma = _decimal_comma(path, filled, table, delimiter) if decimal is None else decimal == ","
+    if row_names is None:
+        row_names = _find_row_names(path, table, width, comma, header)
+        _ask_of_first_column(path, filled[: len(table)], table, width, comma, delimiter, row_names)
+    if header is None:
+        header = _find_header(path, table, width, comma, row_names)
+        if not header and len(table) > 1:
+            _ask_for_names(path, [(filled[0][0], cell) for cell in table[0][row_names:]], "header")
+    return Layout(delimiter, header, row_names, width, comma), filled[0][0] if header else None
+
+
+def _ask_of_first_column(
+    path: Path,
+    filled: list[tuple[int, str]],
+    table: list[list[str]],
+    width: int,
+    comma: bool,
+    delimiter: str,
+    row_names: bool,
+) -> None:
+    """Refuse a column that may be names and was taken for numbers, or the other way round."""
+    column = [(line, cells[0]) for (line, _), cells in zip(filled, table, strict=True)]
+    short = len(table) > 1 and len(table[0]) == width - 1
+    if not row_names and width > 1:
+        _ask_for_names(path, column, "row")
+    elif short and delimiter == ",":
+        _ask_for_decimals(path, filled[1:])
+    elif row_names and not short and table[0][0] not in ("", *CORNERS):
+        _ask_for_numbers(path, column[len(table) > 1 :], comma=comma)
+
+
+def _find_row_names(path: Path, table: list[list[str]], width: int, comma: bool, header: bool | None) -> bool:
+    """Whether the first column has names: text, or numbers that are none of the data."""
+    first, below = table[0], table[1:] or table
+    if width < 2:
+        return False
+    # cells that may be missing numbers do not make names
+    if any(not is_number(row[0], comma=comma, missing=True) for row in below):
+        return True
+    if len(table) == 1:
+        return False
+    if len(first) == width - 1 or first[0] in CORNERS:  # as R writes it: no name above the names
+        return True
+    if first[0] == "" and all(row[0] for row in below) and header is not False:
+        return True  # nothing but a corner is empty here
+    headed = header if header is not None else _is_header(first[:1], comma) or _is_header(first, comma)
+    rows = _values(below, comma, width)
+    found = judge_names(first[0] if headed else None, rows[:, 0], rows[:, 1:].T)
+    if found is Reading.EITHER:
+        raise fail(
+            path,
+            f"its first column goes from {below[0][0]} to {below[-1][0]} in order: names (wavelengths, numbers of "
+            "samples) or a feature? give {parameter}",
+            kind="format",
+            parameter="row_names",
+        )
+    return found is Reading.NAMES
+
+
+def _find_header(path: Path, table: list[list[str]], width: int, comma: bool, row_names: bool) -> bool:
+    """Whether the first line has names: no numbers where lines below have them, or numbers that are none of these."""
+    first, below = table[0], table[1:]
+    if not below:
+        return False
+    if len(first) == width - 1 or _is_header(first[row_names:], comma) or (width > 1 and first[0] in CORNERS):
+        return True
+    cells = [number(cell, comma=comma) for cell in first[row_names:]]
+    if len(first) != width or None in cells:
+        return False
+    corner = first[0] if row_names else ""
+    if row_names and not corner:
+        return True  # nothing above the names of rows: a corner
+    if row_names and is_number(corner, comma=comma):
+        corner = ""
+    values = _values(below, comma, width)[:, int(row_names) :]
+    named = [row[0] for row in below] if row_names else None
+    found = judge_header(corner, [cell for cell in cells if cell is not None], values, named)
+    if found is Reading.EITHER:
+        raise fail(
+            path,
+            f"its first line goes from {first[row_names]} to {first[-1]} in order: names of columns (wavelengths) or a "
+            "sample? give {parameter}",
+            1,
+            kind="format",
+            parameter="header",
+        )
+    return found is Reading.NAMES
+
+
+def _values(rows: list[list[str]], comma: bool, width: int) -> Array:
+    """The numbers of some lines; NaN where there is none."""
+    found = np.full((min(len(rows), LOOKED_AT), width), np.nan)
+    for i, row in enumerate(rows[: len(found)]):
+        for j, cell in enumerate(row[:width]):
+            value = number(cell, comma=comma)
+            found[i, j] = np.nan if value is None else value
+    return found
+
+
+def _find_delimiter(path: Path, lines: list[str]) -> str:
+    """The one that makes a table of these lines; where two do, and not the same, neither is taken."""
+    fitness = {one: _fitness(lines, one) for one in _preferred(path)}
+    best = max(fitness, key=lambda one: fitness[one])
+    # blanks are in names too, so they are no rival of a delimiter that does as well
+    rivals = [one for one, fits in fitness.items() if one not in (best, " ") and fits == fitness[best] == (1.0, 1.0)]
+    for rival in rivals if best != " " else []:
+        if [split(line, best) for line in lines] != [split(line, rival) for line in lines]:
+            both = " and by ".join(DELIMITERS[one] for one in (best, rival))
+            raise fail(
+                path,
+                f"its lines can be cut by {both}, into different tables; give {{parameter}}",
+                kind="format",
+                parameter="delimiter",
+            )
+    return best
+
+
+def _decimal_comma(path: Path, filled: list[tuple[int, str]], table: list[list[str]], delimiter: str) -> bool:
+    """European tables: numbers with a comma between other marks; where it may stand for thousands, it is refused."""
+    if delimiter not in WITH_COMMAS:
+        return False
+    cells = [(number, cell) for (number, _), row in zip(filled, table, strict=False) for cell in row]
+    commas = [(number, cell) for number, cell in cells if "," in cell and is_number(cell, comma=True)]
+    if commas and all(THOUSANDS.fullmatch(cell) for _, cell in commas):
+        number, cell = commas[0]
+        raise fail(
+            path,
+            f"{cell!r} may have decimals or thousands; give {{parameter}}, '.' or ','",
+            number,
+            kind="format",
+            parameter="decimal",
+        )
+    return bool(commas)
+
+
+def _ask_for_names(path: Path, cells: list[tuple[int, str]], what: str) -> None:
+    """Refuse to guess what 1E1 is, a number or the name of a well, where names may be."""
+    for number, cell in cells:
+        if WELL.fullmatch(cell):
+            raise fail(
+                path,
+                f"{cell!r} may be a name or a number; give {{parameter}}",
+                number,
+                kind="format",
+                parameter="row_names" if what == "row" else "header",
+            )
+
+
+def _ask_for_numbers(path: Path, cells: list[tuple[int, str]], *, comma: bool) -> None:
+    """Refuse to take for names what are numbers to other programs: 5%, 1 234, 1.5D+03, True."""
+    odd = [(line, cell) for line, cell in cells if not is_number(cell, comma=comma, missing=True)]
+    if odd and all(_written_otherwise(cell) for _, cell in odd):
+        line, cell = odd[0]
+        raise fail(
+            path,
+            f"{cell!r} may be a name, or a number that is not written as one here; give {{parameter}}, or write "
+            "numbers with digits and a point alone",
+            line,
+            kind="format",
+            parameter="row_names",
+        )
+
+
+def _written_otherwise(cell: str) -> bool:
+    text = unicodedata.normalize("NFKC", cell).replace("\N{MINUS SIGN}", "-").strip(MARKS)
+    return WRITTEN.fullmatch(text) is not None
+
+
+def _ask_for_decimals(path: Path, lines: list[tuple[int, str]]) -> None:
+    """Refuse to guess what 1,5 is below one name, a row 1 with a 5 or one and a half; counted rows are rows."""
+    pairs = [PAIR.fullmatch(line.strip()) for _, line in lines]
+    names = [int(pair[1]) for pair in pairs if pair]
+    if len(names) < len(pairs) or (len(names) > 1 and all(b - a == 1 for a, b in pairwise(names))):
+        return
+    number, line = lines[0]
+    raise fail(
+        path,
+        f"{line.strip()!r} may be a name and a number, or a number with a decimal comma; give {{parameter}}, or "
+        "another delimiter and decimal=','",
+        number,
+        kind="format",
+        parameter="row_names",
+    )
+
+
+def split(line: str, delimiter: str) -> list[str]:
+    """The cells of a line."""
+    if '"' in line:
+        separator = delimiter if delimiter != " " else " "
+        return [cell.strip() for cell in next(csv.reader([line.strip()], delimiter=separator, skipinitialspace=True))]
+    if delimiter == " ":
+        return line.split()
+    return [cell.strip() for cell in line.split(delimiter)]
+
+
+def is_number(cell: str, *, comma: bool = False, missing: bool = False) -> bool:
+    """Whether a cell looks like a number, or a missing one; with decimal commas also if it has a point."""
+    found = number(cell, comma=comma) is not None or (comma and number(cell) is not None)
+    return found or (missing and cell.lower() in MISSING)
+
+
+def number(cell: str, *, comma: bool = False) -> float | None:
+    """The value, or None; what only Python takes for a number is none, nor a point where commas have its part."""
+    if "_" in cell or not cell.isascii() or (comma and "." in cell):
+        return None
+    try:
+        return float(cell.replace(",", ".", 1) if comma else cell)
+    except ValueError:
+        return None
+
+
+def _is_header(cells: list[str], comma: bool) -> bool:
+    return any(not is_number(cell, comma=comma, missing=True) for cell in cells)
+
+
+def _preferred(path: Path) -> list[str]:
+    """Delimiters, the one that the name of the file promises first."""
+    promised = {".csv": ",", ".tsv": "\t", ".tab": "\t"}.get(Path(path.name.removesuffix(".gz")).suffix)
+    return sorted(DELIMITERS, key=lambda one: one != promised)
+
+
+def _fitness(lines: list[str], delimiter: str) -> tuple[float, float]:
+    """Share of the lines that have as many cells as most, and share of numbers among the cells."""
+    rows = [split(line, delimiter) for line in lines]
+    below = rows[1:] or rows
+    usual = _usual_width(below)
+    if usual < 2:
+        return 0.0, 0.0
+    cells = [cell for row in below for cell in row[1:]]
+    numbers = sum(is_number(cell, comma=delimiter in WITH_COMMAS, missing=True) for cell in cells)
+    return sum(len(row) == usual for row in below) / len(below), numbers / max(1, len(cells))
+
+
+def _usual_width(rows: list[list[str]]) -> int:
+    """Number of cells that most lines have; of several the first."""
+    widths = [len(row) for row in rows]
+    return max(widths, key=widths.count)

@@ -1,0 +1,161 @@
+"""Objects of other libraries that hold samples: AnnData, xarray, HyperSpy, lazy frames. None of them is imported here.
+
+Each becomes a `Table`, which also knows how weights are put back into an object of the same kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from partwise.exceptions import InputError
+from partwise.io.headers import is_axis
+from partwise.io.table import Table
+from partwise.sources import source_of
+from partwise.sources.blocks import is_sparse
+
+
+def known(X: Any) -> Any:
+    """The table that an object of another library holds; anything else as it is.
+
+    Parameters
+    ----------
+    X : object
+        AnnData, a DataArray of xarray, a signal of HyperSpy, a lazy frame of polars, or whatever else.
+
+    Returns
+    -------
+    Table or object
+        A table where rows, columns and their names are known now; a data frame for a lazy one.
+    """
+    library = type(X).__module__.partition(".")[0]
+    name = type(X).__name__
+    if library == "polars" and name == "LazyFrame":
+        return X.collect()
+    for (wanted, kind), make in READERS.items():
+        if library == wanted and (name == kind or any(base.__name__ == kind for base in type(X).__mro__)):
+            return make(X)
+    return X
+
+
+def _refuse(text: str) -> InputError:
+    return InputError(f"{{parameter}} {text}", parameter="X", kind="format")
+
+
+def of_anndata(adata: Any, matrix: Any = None, names: Any = None, *, origin: str = "AnnData") -> Table:
+    """Cells and genes; `matrix` and `names` are those of a layer or of ``raw`` where not ``X`` is meant."""
+    X = adata.X if matrix is None else matrix
+    if X is None:
+        raise _refuse("is an AnnData without X; give a layer, adata.layers[...]")
+    if hasattr(X, "to_memory"):  # backed by a file
+        X = X.to_memory()
+    if is_sparse(X):
+        X = sp.csr_array(X)
+    X = source_of(X) if hasattr(X, "__dask_graph__") else X if is_sparse(X) else np.asarray(X)
+    genes = adata.var_names if names is None else names
+    return Table(X, list(map(str, genes)), list(map(str, adata.obs_names)), origin=origin, format="AnnData")
+
+
+def _of_mudata(mdata: Any) -> Table:
+    raise _refuse(f"is a MuData; give one of its modalities: {', '.join(map(repr, mdata.mod))}")
+
+
+def _of_dataset(dataset: Any) -> Table:
+    raise _refuse(f"is a Dataset of xarray; give one of its variables: {', '.join(map(repr, dataset.data_vars))}")
+
+
+def of_xarray(array: Any) -> Table:
+    """Features are along the dimension that is called as an axis (wavelength, band), else along the last one."""
+    if array.ndim < 2:
+        raise _refuse(f"is a DataArray of {array.ndim} dimension; give samples and features")
+    axes = [dim for dim in array.dims if is_axis(str(dim))]
+    feature = axes[0] if len(axes) == 1 else array.dims[-1]
+    rest = [dim for dim in array.dims if dim != feature]
+    ordered = array.transpose(*rest, feature)
+    shape = tuple(int(ordered.sizes[dim]) for dim in rest)
+    values = ordered.data.reshape(-1, int(ordered.sizes[feature]))
+    table = source_of(values) if hasattr(values, "__dask_graph__") else np.asarray(values)
+    names = _coordinate(ordered, feature)
+    samples = _coordinate(ordered, rest[0]) if len(rest) == 1 else None
+
+    def back(W: Any, parts: Sequence[str]) -> Any:
+        kept = {name: coord for name, coord in ordered.coords.items() if feature not in coord.dims}
+        weights = np.asarray(W).reshape(*shape, len(parts))
+        return type(array)(weights, dims=(*rest, "part"), coords={**kept, "part": list(parts)}, name="weights")
+
+    what = f"DataArray, features along {feature!r}"
+    return Table(
+        table,
+        names,
+        samples,
+        map_shape=shape if len(shape) == 2 else None,
+        origin="xarray",
+        format="xarray",
+        notes=(what,),
+        back=back,
+    )
+
+
+def _coordinate(array: Any, dim: Any) -> list[str] | None:
+    if dim not in array.coords or array.coords[dim].ndim != 1:
+        return None
+    unit = str(array.coords[dim].attrs.get("units", ""))
+    return [_label(value, unit) for value in array.coords[dim].values]
+
+
+def _label(value: Any, unit: str) -> str:
+    text = f"{float(value):.10g}" if isinstance(value, (float, np.floating)) else str(value)
+    return f"{text} {unit}".strip()
+
+
+def of_hyperspy(signal: Any) -> Table:
+    """Navigation is over samples, the signal is what is measured of each."""
+    manager = signal.axes_manager
+    if manager.signal_dimension not in (1, 2) or manager.navigation_dimension < 1:
+        raise _refuse(
+            f"is a signal with {manager.navigation_dimension} navigation and {manager.signal_dimension} signal "
+            "dimensions; it needs samples to go along and one or two dimensions of signal"
+        )
+    sizes = tuple(signal.data.shape)
+    shape = sizes[: manager.navigation_dimension]
+    values = signal.data.reshape(int(np.prod(shape)), -1)
+    X = source_of(values) if hasattr(values, "__dask_graph__") else np.asarray(values)
+    axis, image = None, None
+    if manager.signal_dimension == 1:
+        [one] = manager.signal_axes
+        unit = one.units if isinstance(one.units, str) else ""
+        axis = [_label(float(value), unit) for value in one.axis]
+    else:
+        image = (sizes[-2], sizes[-1])
+
+    def back(W: Any, parts: Sequence[str]) -> Any:
+        maps = np.moveaxis(np.asarray(W).reshape(*shape, len(parts)), -1, 0)
+        base = next(kind for kind in type(signal).__mro__ if kind.__name__ == "BaseSignal")
+        made = base(maps).transpose(signal_axes=len(shape))
+        made.metadata.General.title = f"weights of {len(parts)} parts"
+        for new, old in zip(made.axes_manager.signal_axes, manager.navigation_axes, strict=False):
+            new.name, new.scale, new.offset, new.units = old.name, old.scale, old.offset, old.units
+        return made
+
+    return Table(
+        X,
+        axis,
+        None,
+        image_shape=image,
+        map_shape=shape if len(shape) == 2 else None,
+        origin="HyperSpy",
+        format="HyperSpy",
+        back=back,
+    )
+
+
+READERS: dict[tuple[str, str], Callable[[Any], Table]] = {
+    ("anndata", "AnnData"): of_anndata,
+    ("mudata", "MuData"): _of_mudata,
+    ("xarray", "DataArray"): of_xarray,
+    ("xarray", "Dataset"): _of_dataset,
+    ("hyperspy", "BaseSignal"): of_hyperspy,
+}

@@ -1,0 +1,232 @@
+"""The mistakes of a first try, seen in numbers and names: samples as columns, logarithms for counts, labels among them.
+
+Each is a fact; ``told`` makes a sentence of it in the words of whoever reads it (parameters, or flags of the program).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.io.headers import COUNTS as IDS
+from partwise.io.headers import in_order
+from partwise.io.table import Table
+from partwise.sources import RowSource, blocks
+
+Array = npt.NDArray[Any]
+
+LOOKED_AT = 400  # rows
+MOST = 0.8  # of the names or rows, where all but a few must be alike
+DEPTHS = 10.0  # ratio of the largest to the smallest totals of counts, ends of 5% left out, that is worth a word
+LABELS = {"label", "labels", "class", "classes", "target", "y", "cluster", "clusters", "group", "category", "species"}
+LABELS |= {"leiden", "louvain", "batch"}
+MUTATION = re.compile(r"[ACGT]\[[ACGT]>[ACGT]\][ACGT]|[ACGT]{2}>[ACGT]{2}|\d:(?:Del|Ins):[CTRM]:\d")
+BARCODE = re.compile(r"[ACGT]{12,}(?:-\d+)?")
+GENES = {"MALAT1", "ACTB", "GAPDH", "B2M", "TMSB4X", "FTL", "FTH1", "EEF1A1", "CD74", "Actb", "Gapdh", "Malat1", "B2m"}
+ENSEMBL = re.compile(r"ENS[A-Z]*G\d{6,}.*")
+
+SENTENCES = {
+    "turned": "samples seem to be columns: {why}. {transpose} turns the table",
+    "logged": "the numbers are logarithms ({why}), and this method is for counts: give the counts, or another method",
+    "logged-twice": "the numbers are logarithms already ({why}), and log1p would take them again: leave {preprocess} "
+    "out",
+    "depth": "the totals of samples differ {ratio:.0f}-fold, so a few large ones decide the parts: {counting} weighs "
+    "counts as such, and {unit} makes samples equally long",
+    "labels": "{names} among the features {are} numbers of classes or of samples, not measured: {drop} leaves {them} "
+    "out",
+    "percentages": "{share:.0%} of the samples add up to {total:g} and {count} do not ({names}): is something missing "
+    "in these?",
+    "centred": "its {what} have mean 0: it was centred or standardised, and parts of mixtures need what it was before",
+}
+LIBRARY = {
+    "transpose": "transpose=True",
+    "preprocess": "set_preparation",
+    "unit": "set_preparation('unit')",
+    "counting": "Likelihood",
+    "drop": "dropping the column",
+}
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """Something that looks like a mistake.
+
+    Parameters
+    ----------
+    kind : str
+        One of ``SENTENCES``.
+    details : dict
+        What was seen.
+    """
+
+    kind: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def told(self, words: Mapping[str, str] = LIBRARY) -> str:
+        """A sentence without its stop, with these words for what is to be done."""
+        return SENTENCES[self.kind].format(**{**LIBRARY, **words, **self.details})
+
+
+def suspicions(
+    table: Table, source: RowSource | None = None, *, counting: bool = False, preparation: str = "none"
+) -> list[Suspicion]:
+    """What looks wrong with a table before anything is computed.
+
+    Parameters
+    ----------
+    table : Table
+        Numbers and names.
+    source : RowSource, optional
+        Its rows, where they are open already; a few of them are looked at.
+    counting : bool, default=False
+        Whether the method is one for counts.
+    preparation : str, default="none"
+        What will be done to the data first.
+
+    Returns
+    -------
+    list of Suspicion
+        Empty where nothing is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise.io import Table
+    >>> from partwise.io.suspicions import suspicions
+    >>> names = ["A[C>A]A", "A[C>A]C", "A[C>A]G"]
+    >>> [one] = suspicions(Table(np.eye(3), ["s1", "s2", "s3"], names))
+    >>> one.told()
+    'samples seem to be columns: rows are called as kinds of mutations are (A[C>A]A). transpose=True turns the table'
+    """
+    source = table.source() if source is None else source
+    n = source.shape[0]
+    rows = source.take(np.unique(np.linspace(0, n - 1, min(n, LOOKED_AT)).round().astype(int)))
+    found = [_turned(table), *_labels(table, rows)]
+    values = blocks.values(rows)
+    if values.size and np.isfinite(values).all() and values.min() >= 0.0:
+        whole = bool((values == np.round(values)).all())
+        if not whole and (counting or preparation in ("log1p", "tfidf")):
+            found.append(_logged(rows, counting or preparation == "tfidf"))
+        if whole and not counting and preparation == "none" and table.image_shape is None:
+            found.append(_depth(rows))
+        found.append(_percentages(table, rows, n))
+    return [one for one in found if one is not None]
+
+
+def centred(source: RowSource) -> Suspicion | None:
+    """Whether data with negative numbers was centred, by columns or by rows."""
+    n = source.shape[0]
+    rows = np.asarray(blocks.to_dense(source.take(range(min(n, 4 * LOOKED_AT)))), float)
+    if not np.isfinite(rows).all() or len(rows) < 3:
+        return None
+    for what, axis in (("columns", 0), ("rows", 1)):
+        spread = rows.std(axis=axis)
+        if axis == 0 and n > len(rows):
+            continue  # means of some rows say nothing of all
+        if np.mean(np.abs(rows.mean(axis=axis)) <= 1e-6 * np.where(spread > 0.0, spread, 1.0)) >= MOST:
+            return Suspicion("centred", {"what": what})
+    return None
+
+
+def _turned(table: Table) -> Suspicion | None:
+    samples, features = table.sample_names or [], table.feature_names or []
+    reasons = (
+        (_share(samples, MUTATION), "rows are called as kinds of mutations are"),
+        (_share(features, BARCODE), "columns are called as barcodes of cells are"),
+        (_share(samples, ENSEMBL), "rows are called as genes are"),
+    )
+    for share, why in reasons:
+        if share >= MOST:
+            named = features if "columns" in why else samples
+            return Suspicion("turned", {"why": f"{why} ({named[0]})"})
+    genes = sorted(GENES & set(samples))
+    if len(genes) >= 3 and not GENES & set(features):
+        return Suspicion("turned", {"why": f"rows are called as genes are ({genes[0]})"})
+    if len(samples) >= 8 and in_order(samples) and not in_order(features) and not _counted(samples):
+        return Suspicion("turned", {"why": f"rows go from {samples[0]} to {samples[-1]} in order, as wavelengths do"})
+    return None
+
+
+def _share(names: Sequence[str], form: re.Pattern[str]) -> float:
+    return sum(bool(form.fullmatch(name)) for name in names) / len(names) if names else 0.0
+
+
+def _counted(names: Sequence[str]) -> bool:
+    """Whether names are whole numbers one after the other: those of samples."""
+    try:
+        values = [int(name) for name in names]
+    except ValueError:
+        return False
+    return all(b - a == 1 for a, b in pairwise(values))
+
+
+def _labels(table: Table, rows: Any) -> list[Suspicion]:
+    names = table.feature_names
+    wanted = [j for j, name in enumerate(names or []) if _word(name) in LABELS | IDS]
+    if not wanted or names is None or len(wanted) == len(names):
+        return []
+    columns = np.asarray(blocks.to_dense(rows[:, wanted]), float)
+    n = len(columns)
+    found = []
+    for j, column in zip(wanted, columns.T, strict=True):
+        whole = bool((column == np.round(column)).all())
+        distinct = len(np.unique(column))
+        ids = _word(names[j]) in IDS and distinct == n > 2
+        if whole and (ids or (_word(names[j]) in LABELS and distinct <= max(2, n // 3))):
+            found.append(names[j])
+    if not found:
+        return []
+    many = len(found) > 1
+    details = {"names": ", ".join(map(repr, found)), "are": "are" if many else "is", "them": "them" if many else "it"}
+    return [Suspicion("labels", {**details, "columns": ",".join(found)})]
+
+
+def _word(name: str) -> str:
+    return " ".join(str(name).replace("_", " ").split()).lower()
+
+
+def _logged(rows: Any, counting: bool) -> Suspicion | None:
+    kind = "logged" if counting else "logged-twice"
+    with np.errstate(over="ignore"):
+        back = blocks.with_values(rows, np.expm1(blocks.values(rows)))
+    if float(blocks.values(rows).max(initial=0.0)) > 30.0:
+        return None
+    totals = np.asarray(back.sum(axis=1), float).ravel()
+    totals = totals[totals > 0.0]
+    middle = float(np.median(totals)) if len(totals) else 0.0
+    if len(totals) >= 5 and middle > 100.0 and np.abs(totals / middle - 1.0).max() < 0.01:
+        return Suspicion(kind, {"why": f"with exp(x) - 1 every sample adds up to {middle:,.0f}"})
+    for base, undone in (
+        ("exp(x) - 1", back),
+        ("2^x - 1", blocks.with_values(rows, np.exp2(blocks.values(rows)) - 1.0)),
+    ):
+        values = blocks.values(undone)
+        if values.max(initial=0.0) >= 2.0 and np.abs(values - np.round(values)).max() < 1e-3:
+            return Suspicion(kind, {"why": f"{base} makes whole numbers of all of them"})
+    return None
+
+
+def _depth(rows: Any) -> Suspicion | None:
+    totals = np.asarray(rows.sum(axis=1), float).ravel()
+    low, high = np.quantile(totals, [0.05, 0.95]) if len(totals) >= 20 else (1.0, 1.0)
+    return Suspicion("depth", {"ratio": high / low}) if low > 0.0 and high / low > DEPTHS else None
+
+
+def _percentages(table: Table, rows: Any, n: int) -> Suspicion | None:
+    totals = np.asarray(rows.sum(axis=1), float).ravel()
+    if len(totals) < 10:
+        return None
+    for total, near in ((100.0, 0.5), (1.0, 0.005)):
+        good = np.abs(totals - total) <= near
+        if 0.5 <= good.mean() < 1.0 and len(totals) == n:
+            odd = np.flatnonzero(~good)
+            named = [table.sample_names[i] if table.sample_names else f"row {i}" for i in odd[:3]]
+            names = ", ".join(named) + (", ..." if len(odd) > 3 else "")
+            return Suspicion("percentages", {"share": good.mean(), "total": total, "count": len(odd), "names": names})
+    return None

@@ -1,0 +1,127 @@
+"""A folder of tables: parts of one table, one below the other, or a spectrum a file."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from partwise.door.guard import check_memory, fail
+from partwise.io.delimited import read_delimited
+from partwise.io.names import unique_names
+from partwise.io.table import Table
+
+SUFFIXES = (".csv", ".tsv", ".tab", ".dat", ".xy", ".asc")
+
+
+def table_files(folder: Path) -> list[Path]:
+    """The tables in a folder, in the order of their names."""
+    return sorted(
+        file
+        for file in folder.iterdir()
+        if file.is_file() and not file.name.startswith(".") and file.name.lower().removesuffix(".gz").endswith(SUFFIXES)
+    )
+
+
+def read_table_folder(
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    row_names: bool | None = None,
+    decimal: str | None = None,
+    encoding: str = "utf-8",
+    duplicates: str = "error",
+) -> Table:
+    """Read a folder of tables of text.
+
+    Files of two columns whose first one is the same in all are spectra, a sample each; other files are parts of one
+    table, with the same columns, one below the other.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The folder.
+    delimiter, header, row_names, decimal, encoding
+        As for one table.
+    duplicates : {"error", "number"}, default="error"
+        What to do with a name that was there before.
+
+    Returns
+    -------
+    Table
+        In the order of the names of the files.
+    """
+    files = table_files(path)
+    check_memory(path, 2.0 * sum(file.stat().st_size for file in files))
+    tables = [
+        read_delimited(
+            file,
+            delimiter=delimiter,
+            header=header,
+            row_names=row_names,
+            decimal=decimal,
+            encoding=encoding,
+            duplicates=duplicates,
+        )
+        for file in files
+    ]
+    made = _spectra(path, files, tables) or _stacked(path, files, tables, duplicates)
+    skipped = [file.name for file in path.iterdir() if file.is_file() and file not in files and file.name[0] != "."]
+    if skipped:
+        made = Table(**{**vars(made), "notes": (*made.notes, f"left out: {', '.join(sorted(skipped)[:5])}")})
+    return made
+
+
+def _spectra(path: Path, files: list[Path], tables: list[Table]) -> Table | None:
+    """Each file a spectrum: where it was measured, and how much there was."""
+    if len(files) < 2 or any(table.X.shape[1] + (table.sample_names is not None) != 2 for table in tables):
+        return None
+    axes = [
+        np.array([float(name) for name in table.sample_names]) if table.sample_names is not None else table.X[:, 0]
+        for table in tables
+        if table.sample_names is None or _are_numbers(table.sample_names)
+    ]
+    if len(axes) < len(tables):
+        return None
+    for file, axis in zip(files, axes, strict=True):
+        if len(axis) != len(axes[0]) or not np.allclose(axis, axes[0], rtol=1e-9, atol=0.0):
+            raise fail(
+                file,
+                f"has {len(axis)} points from {axis[0]:.10g} to {axis[-1]:.10g}, and {files[0].name} has "
+                f"{len(axes[0])} from {axes[0][0]:.10g} to {axes[0][-1]:.10g}: bring all spectra to the same points",
+                kind="shape",
+            )
+    X = np.stack([table.X[:, -1] for table in tables])
+    names = unique_names(path, [file.name.partition(".")[0] for file in files], "row", "number", lambda _: None)
+    points = [f"{value:.10g}" for value in axes[0]]
+    note = f"{len(files)} files, a sample each; their first column names the features"
+    return Table(X, points, names, origin=str(path), format="tables", notes=(note,))
+
+
+def _are_numbers(names: list[str]) -> bool:
+    try:
+        values = [float(name) for name in names]
+    except ValueError:
+        return False
+    return len(values) > 1 and (all(a < b for a, b in pairwise(values)) or all(a > b for a, b in pairwise(values)))
+
+
+def _stacked(path: Path, files: list[Path], tables: list[Table], duplicates: str) -> Table:
+    first = tables[0]
+    for file, table in zip(files, tables, strict=True):
+        if table.X.shape[1] != first.X.shape[1] or table.feature_names != first.feature_names:
+            raise fail(
+                file,
+                f"has other columns than {files[0].name}: {table.X.shape[1]} and {first.X.shape[1]}, or other names",
+                kind="shape",
+            )
+        if (table.sample_names is None) != (first.sample_names is None):
+            raise fail(file, f"has names of rows and {files[0].name} has none, or the other way round", kind="format")
+    named = None if first.sample_names is None else [name for table in tables for name in table.sample_names or []]
+    if named is not None:
+        named = unique_names(path, named, "row", duplicates, lambda _: None)
+    X = np.concatenate([np.asarray(table.source().take(range(table.X.shape[0]))) for table in tables])
+    note = f"{len(files)} files, one below the other"
+    return Table(X, first.feature_names, named, origin=str(path), format="tables", notes=(note, *first.notes))

@@ -1,0 +1,239 @@
+"""Parts as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy.typing as npt
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from partwise.algorithms.loop import State
+from partwise.belief import RankChoice, Verdicts, choose_k
+from partwise.belief.judging import judged
+from partwise.estimators.base import Ended, Factorization
+from partwise.estimators.catalog import AUTO, find_method
+from partwise.exceptions import DegenerateDataWarning, InputError, user_level
+from partwise.noise import Noise, measure_noise
+from partwise.outcomes import Stop
+from partwise.parts.methods import Chosen, find_parts
+from partwise.parts.telling import undetermined, unsure_of
+from partwise.sources import GeneratedSource, RowSource
+from partwise.sources.inspection import steady
+
+Array = npt.NDArray[Any]
+
+
+class Parts(Ended, Factorization):
+    """The parts of a matrix, and whether to believe them: noise, number, method and verdicts, each told.
+
+    The front door. It measures the noise, chooses the number of parts unless it is given, takes the method that such
+    data asks for, fits it, fits it again to halves of the samples, and keeps all of this. Every decision can be taken
+    from it by name: `n_components`, `method`, the weighing (`set_weighing`), the preparation (`set_preparation`).
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        Number of parts; "auto" is what :func:`partwise.choose_k` says, and where it says that this cannot be told, the
+        least number that is sure.
+    method : str, default="auto"
+        A method by its short name or that of its class (``partwise methods`` lists them); "auto" decides by what the
+        data is like, see `method_`.
+    judge : bool, default=True
+        Whether to judge the parts, which takes four fits to halves of the samples.
+    random_state : int, Generator or RandomState, optional
+        Seed.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The parts. Of data without negative entries they have none.
+    noise_ : Noise
+        What was measured of what so many parts leave over (:func:`partwise.measure_noise`).
+    choice_ : RankChoice or None
+        What :func:`partwise.choose_k` said of the number of parts; None if that was given.
+    method_ : Chosen
+        Which method was taken, why, and what else was tried; ``str()`` of it is a sentence.
+    verdicts_ : Verdicts or None
+        A row a part (:func:`partwise.judge`); None if not asked for, or if the samples are too few to be halved.
+    estimator_ : estimator
+        The fitted estimator inside, with all that it says of its fit.
+    reconstruction_error_ : float
+        ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
+    n_components_ : int
+        Number of components.
+    n_features_in_ : int
+        Number of features.
+
+    Examples
+    --------
+    >>> import partwise as pw
+    >>> data = pw.datasets.make_topics(n_samples=400, n_features=40, n_components=3, random_state=0)
+    >>> model = pw.Parts(3, random_state=0).fit(data.X)
+    >>> [row.verdict for row in model.verdicts_]
+    ['found again', 'found again', 'found again']
+    >>> bool(pw.metrics.match_components(model.components_, data.components).errors.max() < 1e-6)
+    True
+    """
+
+    _allow_negative: ClassVar[bool] = True
+    weighing: Any = "auto"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Factorization._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({AUTO}), None],
+        "method": [str],
+        "judge": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = AUTO,
+        *,
+        method: str = AUTO,
+        judge: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.judge = judge
+        self.random_state = random_state
+
+    @property
+    def stop_(self) -> Stop:  # type: ignore[override]
+        """How the fit of the estimator inside ended."""
+        stop: Stop | None = getattr(self.estimator_, "stop_", None)
+        return Stop("done") if stop is None else stop
+
+    @property
+    def history_(self) -> Any:
+        """The history of the estimator inside, if it has one."""
+        return self.estimator_.history_
+
+    @property
+    def n_iter_(self) -> int:
+        """Iterations of the estimator inside, if it iterates."""
+        return int(self.estimator_.n_iter_)
+
+    def decisions(self) -> dict[str, str]:
+        """What was found of the data and decided for it, and why, in sentences.
+
+        Returns
+        -------
+        dict
+            Of the noise, the number of parts and the method.
+        """
+        check_is_fitted(self)
+        number = f"{len(self.components_)}, as was asked" if self.choice_ is None else str(self.choice_)
+        return {"Noise": str(self.noise_), "Number of parts": number, "Method": str(self.method_)}
+
+    def explain(self) -> str:
+        """What was found and decided, and which parts to believe.
+
+        Returns
+        -------
+        str
+            A line for each.
+        """
+        lines = [f"{about}: {told}" for about, told in self.decisions().items()]
+        return "\n".join(lines + ([] if self.verdicts_ is None else [str(self.verdicts_)]))
+
+    def _again(self) -> Self:
+        """The same recipe for other samples: what was decided stays so."""
+        settled = type(self)(
+            len(self.components_), method=self.method_.name, judge=False, random_state=self.random_state
+        )
+        return settled.set_weighing(self._how)
+
+    @property
+    def _how(self) -> Any:
+        """How halves are weighed: scales belong to the samples that they were measured on."""
+        return "noise" if isinstance(self.weighing, Noise) else self.weighing
+
+    def _run(self, X: Any, truth: Any, state: State | None, told: Any) -> tuple[RowSource, Array]:
+        self._validate_params()
+        method = None if self.method == AUTO else find_method(self.method)
+        if method is not None and method.estimator == type(self).__name__:
+            raise InputError("{parameter} must be another method: this is what chooses one", parameter="method")
+        source = self._open(X, reset=True)
+        if isinstance(source, GeneratedSource):
+            raise InputError(
+                "{parameter}: a GeneratedSource draws other samples in every pass, whose noise cannot be measured; "
+                "give a sample, or take a method by its class",
+                parameter="X",
+            )
+        source, self._observed, seen = self._observe(source, told)
+        self._check_data(seen)  # of empty rows and columns the estimator inside tells
+        with steady(source):
+            k, self.choice_ = self._count(source)
+            self.noise_ = self._noise(source, min(k, *source.shape))
+            self.estimator_, self.method_ = find_parts(
+                source, k, seen, self.noise_, method=method, weighing=self.weighing, seed=self.random_state
+            )
+            self.weighing_ = self.estimator_.weighing_
+            self.components_ = self.estimator_.components_
+            self.verdicts_ = self._judged(source) if self.judge else None
+        return source, self.components_
+
+    def _count(self, source: RowSource) -> tuple[int, RankChoice | None]:
+        """The number of parts, and the choice if there was one."""
+        if self.n_components is not None and self.n_components != AUTO:
+            return self._check_n_components(source.shape), None
+        choice = choose_k(source)
+        k = max(1, int(choice.low if choice.k is None else choice.k))
+        if choice.verdict == "undecided":
+            told = DegenerateDataWarning(unsure_of(str(choice), k), kind="not-determined")
+            warnings.warn(told, stacklevel=user_level())
+        return k, choice
+
+    def _noise(self, source: RowSource, k: int) -> Noise:
+        """Of what so many parts leave over, which is what the method has to live with; measured once if it can be."""
+        if isinstance(self.weighing, Noise):
+            return self.weighing
+        known = None if self.choice_ is None else self.choice_.noise
+        if known is not None and known.k == k and (len(known.row_scale), len(known.column_scale)) == source.shape:
+            return known
+        return measure_noise(source, k)
+
+    def _judged(self, source: RowSource) -> Verdicts | None:
+        try:
+            verdicts = judged(self.components_, self.estimator_, self._again(), source)
+        except InputError as error:
+            if error.kind == "changed":
+                raise
+            told = DegenerateDataWarning(f"Parts: the parts were not judged: {error}", kind="not-judged")
+            warnings.warn(told, stacklevel=user_level())
+            return None
+        lost = sum(row.verdict == "not determined" for row in verdicts)
+        if lost:
+            warnings.warn(
+                DegenerateDataWarning(undetermined(lost, len(verdicts)), kind="not-determined"), stacklevel=user_level()
+            )
+        return verdicts
+
+    def _check_restored(self) -> None:
+        """What transform, report and `explain` read of a model that came from a file."""
+        inner, k = self.estimator_, len(self.components_)
+        if not isinstance(inner, Factorization) or isinstance(inner, Parts):
+            raise ValueError("its estimator_ is none")
+        if inner.components_.shape != self.components_.shape:
+            raise ValueError("its components and those of its estimator_ differ in shape")
+        if not isinstance(self.noise_, Noise) or not isinstance(self.method_, Chosen):
+            raise ValueError("its noise_ or method_ is none")
+        verdicts = self.verdicts_
+        if verdicts is not None and not (
+            isinstance(verdicts, Verdicts) and [row.part for row in verdicts] == [*range(k)]
+        ):
+            raise ValueError("its verdicts_ are not one a component")
+        if not isinstance(self.choice_, RankChoice | None):
+            raise ValueError("its choice_ is none")
+        self.explain()
+
+    def _decoder(self, dtype: Any) -> Any:
+        return self.estimator_._decoder(dtype)
+
+    def _check_data(self, seen: Any, *, squares: bool = True) -> None:
+        super()._check_data(seen, squares=squares)
+        if hasattr(self, "estimator_") and not squares:
+            self.estimator_._check_data(seen, squares=squares)

@@ -1,0 +1,222 @@
+"""Which method is right for a matrix: a few facts decide, and evidence where it can be computed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from partwise.algorithms.bayes import BOTH_SIGNS, negative_signal
+from partwise.estimators import Archetypes, Bayes, Facets, Likelihood, PreconditionedSPA
+from partwise.estimators.base import Factorization
+from partwise.estimators.catalog import Method
+from partwise.estimators.weighing import paying
+from partwise.exceptions import InputError, user_level
+from partwise.metrics import match_components
+from partwise.noise import Noise
+from partwise.noise.model import COUNTS
+from partwise.parts.telling import method_sentence
+from partwise.sources import Inspection, RowSource
+
+# noise whose entries are independent of each other: weighed, it is (nearly) white, and evidence can be computed
+INDEPENDENT = ("none", "white", "rows", "columns", "rows and columns", "poisson", "over-dispersed", "heavy-tailed")
+# Colour of what k parts leave over from which parts are taken to vary from sample to sample: 2.4 to 3.9 on scenes and
+# RNA, 1.6 where neighbouring features have noise in common (lag-one correlation 0.7), which does little harm.
+VARIES = 2.0
+# Share of zeros that tells: of weights, from which on parts are absent from some samples; of parts, from which on they
+# are sparse. Among generated families the first was 0.01 at most where nothing is ever absent and 0.05 at least
+# elsewhere, the second 0.3 at least where parts are sparse and 0.25 at most elsewhere.
+ABSENT, SPARSE = 0.03, 0.3
+# In standard errors: parts that are farther away from those of a start are others; nearer than one they are the same.
+WANDERED, SAME = 3.0, 1.0
+FLOOR = 1e-9  # of a part, shared by its features: multiplicative rounds cannot leave zeros
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The method that was taken, and why.
+
+    Attributes
+    ----------
+    name : str
+        Its short name.
+    reason : str
+        What decided, by name; ``str()`` has it as a sentence.
+    noise : str
+        Kind of the noise that was measured.
+    facts : dict
+        The numbers that decided.
+    tried : dict
+        What was tried, by name, with the evidence of an entry where that decided.
+    """
+
+    name: str
+    reason: str
+    noise: str = ""
+    facts: Mapping[str, float] = field(default_factory=dict)
+    tried: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """A sentence."""
+        return method_sentence(self)
+
+
+def find_parts(
+    source: RowSource,
+    k: int,
+    seen: Inspection,
+    noise: Noise,
+    *,
+    method: Method | None = None,
+    weighing: Any = "auto",
+    seed: Any = None,
+) -> tuple[Factorization, Chosen]:
+    """The fitted estimator that such data asks for, and why.
+
+    Parameters
+    ----------
+    source : RowSource
+        The data, prepared.
+    k : int
+        Number of parts.
+    seen : Inspection
+        What a first look at it found.
+    noise : Noise
+        Its noise.
+    method : Method, optional
+        What is asked for by name.
+    weighing : {"auto", "noise", None} or Noise, default="auto"
+        What the user says of weighing; "auto" divides by the noise where that pays.
+    seed : int, Generator or RandomState, optional
+        For what is drawn.
+
+    Returns
+    -------
+    estimator : Factorization
+        Fitted.
+    chosen : Chosen
+        The method, and why.
+    """
+    how = paying(noise, source, k) if isinstance(weighing, str) and weighing == "auto" else weighing
+    search = _Search(source, k, how, seed)
+    if method is not None:
+        return search.named(method), Chosen(method.name, "asked", noise.kind)
+    if seen.squared_norm == 0.0:
+        return search.end(search.fit(Facets)), Chosen("facets", "nothing", noise.kind)
+    facts = {"colour": float(noise.colour)}
+    if seen.n_negative:
+        facts["negative"] = negative_signal(source, k, squared_norm=seen.squared_norm)
+        if facts["negative"] > BOTH_SIGNS:
+            return search.end(search.fit(Facets)), Chosen("facets", "signed", noise.kind, facts)
+    if noise.kind == "none" and not seen.n_negative:
+        return search.end(search.fit(Facets, nonnegative=True)), Chosen("facets", "exact", noise.kind, facts)
+    if noise.kind in INDEPENDENT or (noise.kind == "coloured" and noise.colour < VARIES):
+        return search.averaged(noise.kind, facts)
+    reason = "unclear" if noise.kind == "unclear" and noise.colour < VARIES else "varies"
+    return search.end(search.fit(Archetypes)), Chosen("archetypes", reason, noise.kind, facts)
+
+
+class _Search:
+    """Fits of one matrix; what the last one warned of is told when it is taken."""
+
+    def __init__(self, source: RowSource, k: int, how: Any, seed: Any) -> None:
+        self.source, self.k, self.how, self.seed = source, k, how, seed
+        self.tried: dict[str, float] = {}
+        self.start, self.facets = "", None
+        self.warned: dict[int, list[Any]] = {}
+
+    def fit(self, kind: Any, *, weigh: bool = True, **options: Any) -> Any:
+        """Fit one method to the data, weighed."""
+        model = (
+            kind(self.k, random_state=self.seed, **options)
+            if "random_state" in _names(kind)
+            else kind(self.k, **options)
+        )
+        if weigh and model._weighable:
+            model.set_weighing(self.how)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(self.source)
+        self.warned[id(model)] = list(caught)
+        return model
+
+    def end(self, model: Factorization) -> Factorization:
+        """Take a model, with what it warned of."""
+        for warning in self.warned.get(id(model), ()):
+            warnings.warn(warning.message, stacklevel=user_level())
+        return model
+
+    def named(self, method: Method) -> Factorization:
+        """What was asked for; Bayes and Likelihood from the parts that they have when they are chosen."""
+        if method.kind is Bayes:
+            return self.end(self._bayes())
+        if method.kind is Likelihood:
+            return self.end(self._likely(self._bayes()))
+        if method.kind is Facets:
+            return self.end(self._facets())
+        return self.end(self.fit(method.kind))
+
+    def averaged(self, kind: str, facts: dict[str, float]) -> tuple[Factorization, Chosen]:
+        """Parts averaged over what independent noise leaves open; or fitted, where that finds the same parts."""
+        found = self._bayes()
+        facts |= {"absent": float(found.absent_.mean()), "sparse": float(found.zeros_.mean())}
+        if self.start == "facets" and facts["sparse"] < SPARSE:
+            # nothing but weights tells where parts end, so the prior of the parts must not
+            facts["moved"] = _moved(found, self._facets())
+            if facts["moved"] > WANDERED and facts["absent"] > ABSENT:
+                return self.end(self._facets()), Chosen("facets", "wandered", kind, facts, self.tried)
+        if kind in COUNTS:
+            likely = self._likely(found)
+            facts["moved"] = _moved(found, likely)
+            if facts["moved"] <= SAME:
+                return self.end(likely), Chosen("likelihood", "counts", kind, facts, self.tried)
+        return self.end(found), Chosen("bayes", "evidence", kind, facts, self.tried)
+
+    def _bayes(self) -> Any:
+        """From the parts of facets, which weights tell; if nothing is ever absent, of anchors, which features tell."""
+        found = {}
+        anchors = partial(self.fit, PreconditionedSPA, axis="features")
+        for name, start in (("facets", self._facets), ("pw-spa", anchors)):
+            try:
+                H = np.maximum(start().components_, 0.0)
+            except InputError:  # more parts than such a start can have
+                continue
+            if H.any():
+                found[name] = self.fit(Bayes, init=H)
+                if name == "facets" and found[name].absent_.mean() > ABSENT:
+                    break
+        if not found:
+            found["pure"] = self.fit(Bayes)
+        self.tried = {name: float(model.evidence_) for name, model in found.items()}
+        best = max(found, key=lambda name: self.tried[name])
+        first = next(iter(found))
+        self.start = best if found[best].zeros_.mean() > SPARSE else first
+        return found[self.start]
+
+    def _facets(self) -> Any:
+        if self.facets is None:
+            self.facets = self.fit(Facets)
+        return self.facets
+
+    def _likely(self, found: Any) -> Any:
+        """The Poisson likelihood, from parts that are found; rows keep their sizes, for that is what counts are."""
+        H = np.asarray(found.components_, np.float64)
+        H = H / np.maximum(H.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        return self.fit(Likelihood, weigh=False, init=H + FLOOR / H.shape[1])
+
+
+def _moved(found: Any, other: Factorization) -> float:
+    """How far other parts are from those of Bayes, in their standard errors: root mean square over parts."""
+    weighed = found.weighing_.weighed
+    H, deviations = (weighed(np.asarray(one, np.float64)) for one in (found.components_, found.deviations_))
+    away = match_components(weighed(np.asarray(other.components_, np.float64)), H).errors
+    error = np.linalg.norm(deviations, axis=1) / np.maximum(np.linalg.norm(H, axis=1), np.finfo(float).tiny)
+    return float(np.sqrt(np.mean(np.square(away)) / max(np.mean(np.square(error)), np.finfo(float).tiny)))
+
+
+def _names(kind: Any) -> Any:
+    return kind().get_params(deep=False)

@@ -1,0 +1,93 @@
+"""Cells and genes: programmes with their marker genes, usage by cell."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partwise.io.suspicions import BARCODE, ENSEMBL, GENES
+from partwise.io.table import Table
+from partwise.metrics.specificity import specificity
+from partwise.profiles.base import Array, Found, Listing, Output, Panel, Profile, Settings, figure
+
+MOST = 0.8
+MARKERS = 50  # genes of a programme that are written
+SHOWN = 12
+
+
+def looks(table: Table) -> str | None:
+    """Whether a file is one of single cells, or names are those of genes or barcodes."""
+    if table.format in ("h5ad", "10x", "AnnData"):
+        return f"it is a file of single cells ({table.format})"
+    names = table.feature_names
+    if names and (len(GENES & set(names)) >= 3 or _share(names) >= MOST):
+        return "features are called as genes are"
+    return None
+
+
+def _share(names: list[str]) -> float:
+    return sum(bool(ENSEMBL.fullmatch(name)) for name in names) / len(names)
+
+
+def shaped(table: Table, settings: Settings) -> Table:
+    """Cells as rows."""
+    rows, columns = table.sample_names or [], table.feature_names or []
+    genes = len(GENES & set(rows)) >= 3 or (bool(rows) and _share(rows) >= MOST)
+    barcodes = bool(columns) and sum(bool(BARCODE.fullmatch(name)) for name in columns) >= MOST * len(columns)
+    return table.transposed() if (genes or barcodes) and not GENES & set(columns) else table
+
+
+def scores(found: Found) -> Array:
+    """Genes by specificity: what is large everywhere leads on no card."""
+    return specificity(found.components)
+
+
+def outputs(found: Found) -> list[Output]:
+    """Marker genes of each programme, and its usage by cell."""
+    S, H = scores(found), found.components
+    shares = H / np.maximum(H.sum(axis=1, keepdims=True), 1e-300)
+    markers = []
+    for j, part in enumerate(found.names):
+        for rank, i in enumerate(_markers(S[j], MARKERS)):
+            markers.append([part, rank + 1, found.features[i], figure(S[j, i]), figure(shares[j, i])])
+    usage = [[name, *map(figure, row)] for name, row in zip(found.samples, found.shares(), strict=True)]
+    return [
+        Output("markers.csv", ["program", "rank", "gene", "specificity", "share"], markers),
+        Output("usage.csv", ["cell", *found.names], usage),
+    ]
+
+
+def _markers(specific: Array, most: int) -> Array:
+    """The most specific genes, without those that tell nothing."""
+    best = np.argsort(-specific, kind="stable")[:most]
+    return best[specific[best] > 0.0]
+
+
+def panels(found: Found) -> list[Panel]:
+    """Marker genes beside the largest ones."""
+    S, H, used = scores(found), found.components, found.shares()
+    rows = []
+    for j, part in enumerate(found.names):
+        best = [found.features[i] for i in _markers(S[j], SHOWN)]
+        largest = [found.features[i] for i in np.argsort(-H[j], kind="stable")[:5]]
+        rows.append([part, ", ".join(best), ", ".join(largest), f"{used[:, j].mean():.1%}"])
+    columns = ["program", "marker genes (by specificity)", "largest loadings", "mean usage"]
+    return [
+        Listing(
+            "Programs", columns, rows, "Specificity is what tells a program from the one that is closest in a gene."
+        )
+    ]
+
+
+PROFILE = Profile(
+    name="cells",
+    title="single cells",
+    part="Program",
+    sample="cell",
+    feature="gene",
+    looks=looks,
+    outputs=outputs,
+    panels=panels,
+    method="likelihood",
+    shaped=shaped,
+    scores=scores,
+)

@@ -1,0 +1,56 @@
+"""Columns by their names: two tables over the same features, whose columns may come in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from partwise.exceptions import InputError
+from partwise.sources.protocol import column_names
+
+SHOWN = 5
+
+
+def names_of(X: Any) -> list[str] | None:
+    """Names of the columns of a data frame, or of a source; None where there are none."""
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        return column_names(X.columns)
+    found = getattr(X, "feature_names", None)
+    return list(found) if isinstance(found, (list, tuple)) else None
+
+
+def column_order(have: Sequence[str], wanted: Sequence[str], *, parameter: str, other: str) -> npt.NDArray[np.int64]:
+    """Where each column that is wanted is among those that there are.
+
+    Parameters
+    ----------
+    have, wanted : sequence of str
+        Names of the columns; each once.
+    parameter, other : str
+        What both tables are called, for the message where they have not the same features.
+
+    Returns
+    -------
+    ndarray of int
+        ``[have[i] for i in order] == list(wanted)``.
+    """
+    places = {name: j for j, name in enumerate(have)}
+    missing = [name for name in wanted if name not in places]
+    extra = [name for name in have if name not in set(wanted)]
+    if missing or extra or len(places) != len(have):
+        flaws = [f"lacks {some(missing)}"] * bool(missing) + [f"has {some(extra)} besides"] * bool(extra)
+        flaws = flaws or ["has a name twice"]
+        raise InputError(
+            f"the columns of {{parameter}} are not those of {other}: it {' and '.join(flaws)}",
+            parameter=parameter,
+            kind="features",
+        )
+    return np.array([places[name] for name in wanted], np.int64)
+
+
+def some(names: Sequence[str]) -> str:
+    """The first of some names."""
+    return ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")

@@ -1,0 +1,173 @@
+"""Four fields, from a file to what the tool of the field gives."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from partwise.cli.fields import OUTPUTS
+from partwise.io import Table
+from partwise.profiles import PROFILES, Settings, cells
+
+RNG = np.random.default_rng(5)
+Program = Callable[..., tuple[str, str]]
+KINDS = [f"{a}[{m}]{b}" for m in ("C>A", "C>G", "C>T", "T>A", "T>C", "T>G") for a in "ACGT" for b in "ACGT"]
+
+
+def write(path: str, corner: str, columns: list[str], names: list[str], rows: np.ndarray) -> None:
+    with Path(path).open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [[corner, *columns], *([name, *row] for name, row in zip(names, rows.tolist(), strict=True))]
+        )
+
+
+def read(path: str) -> list[dict[str, str]]:
+    with Path(path).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_signatures_are_named_as_known_ones(program: Program):
+    known = RNG.dirichlet([0.1] * 96, 5)
+    order = RNG.permutation(96)  # as any program may write them, with samples as columns
+    counts = RNG.poisson(RNG.gamma(1.0, 2000.0, (30, 3)) @ known[[0, 2, 4]])
+    write("sbs.csv", "MutationType", [f"s{i}" for i in range(30)], [KINDS[j] for j in order], counts.T[order])
+    write("cosmic.csv", "Type", [f"SBS{i + 1}" for i in range(5)], KINDS, known.T)
+    program("fit", "sbs.csv", "--as", "signatures", "-k", 3, "--reference", "cosmic.csv", "-o", "out")
+    assert list(read("out/signatures.csv")[0])[1:] == list(read("out/exposures.csv")[0])[1:]
+    assert sorted(list(read("out/exposures.csv")[0])[1:]) == ["SBS1-like", "SBS3-like", "SBS5-like"]
+    assert [row["MutationType"] for row in read("out/signatures.csv")] == KINDS  # in the order of drawing
+    best = {row["signature"]: row for row in read("out/matches.csv") if row["rank"] == "1"}
+    assert all(float(row["cosine"]) > 0.99 and name == f"{row['known']}-like" for name, row in best.items())
+    sums = read("out/decomposition.csv")
+    assert len(sums) == 3  # each asks for one known signature alone
+    page = Path("out/report.html").read_text()
+    assert page.count('class="chart grouped"') == 3
+    assert "Known signatures" in page
+    exposures = np.array([[float(row[name]) for name in list(row)[1:]] for row in read("out/exposures.csv")])
+    np.testing.assert_allclose(exposures.sum(axis=1), counts.sum(axis=1), rtol=1e-4)
+
+
+def test_spectra_of_a_map_with_a_library(program: Program):
+    axis = 400.0 + 10.0 * np.arange(40)
+    spectra = np.exp(-(((axis - np.array([[450.0], [600.0], [720.0]])) / 60.0) ** 2)) + 0.05
+    share = RNG.dirichlet([0.4] * 3, 48)
+    np.save("cube.npy", (share @ spectra).reshape(6, 8, 40))
+    write(
+        "library.csv",
+        "name",
+        [f"{x:g}" for x in axis],
+        ["blue", "orange", "red", "flat"],
+        np.vstack([spectra, np.ones(40)]),
+    )
+    words = ["fit", "cube.npy", "--as", "spectra", "-k", 3, "--reference", "library.csv", "-o", "out"]
+    program(*words, "--names", "a,b,c")
+    rows = read("out/abundances.csv")
+    assert len(rows) == 48
+    sums = [sum(float(row[name]) for name in "abc") for row in rows]
+    np.testing.assert_allclose(sums, 1.0, atol=1e-5)
+    closest = {row["known"]: float(row["angle_degrees"]) for row in read("out/library.csv") if row["rank"] == "1"}
+    assert set(closest) == {"blue", "orange", "red"}
+    assert max(closest.values()) < 5.0
+    assert len(read("out/residual_spectrum.csv")) == 40
+    page = Path("out/report.html").read_text()
+    assert page.count("as a map") == 4  # three parts and what is left
+    said = program("fit", "data.csv", "-k", 2, "-o", "o2", "--map-shape", "6x8", code=2)[1]
+    assert "--map-shape is for --as spectra" in said
+    said = program("fit", "cube.npy", "-k", 2, "-o", "o3", "--as", "spectra", "--map-shape", "7x7", code=2)[1]
+    assert "--map-shape 7x7 has 49 pixels, and there are 6 samples" in said
+
+
+def test_cells_have_marker_genes(program: Program):
+    genes = ["MALAT1", "B2M", "ACTB", *(f"G{j}" for j in range(27))]
+    parts = np.full((3, 30), 0.2)
+    parts[:, :3] = 30.0  # large everywhere
+    for j in range(3):
+        parts[j, 3 + 5 * j : 8 + 5 * j] = 8.0
+    counts = RNG.poisson(RNG.gamma(0.5, 3.0, (80, 3)) @ parts)
+    write("cells.csv", "gene", [f"c{i}" for i in range(80)], genes, counts.T)
+    program("fit", "cells.csv", "--as", "cells", "-k", 3, "-o", "out")
+    markers = read("out/markers.csv")
+    lead = {row["program"]: [] for row in markers}
+    for row in markers:
+        if int(row["rank"]) <= 5:
+            lead[row["program"]].append(row["gene"])
+    assert sorted(sorted(names) for names in lead.values()) == sorted(
+        sorted(genes[3 + 5 * j : 8 + 5 * j]) for j in range(3)
+    )
+    assert len(read("out/usage.csv")) == 80
+
+
+TEXTS = ["the striker scored a goal in the cup match", "the match ended when the striker missed a late goal"]
+TEXTS += ["the bank raised its rate of interest again", "interest in the bank grew with the rate of growth"]
+
+
+def test_texts_of_a_column_over_time_and_new_ones_without_flags(program: Program):
+    rows = [{"title": f"t{i}", "body": TEXTS[i % 4], "date": f"20{10 + i // 8}-01-0{1 + i % 8}"} for i in range(32)]
+    Path("posts.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with Path("posts.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    words = ["--as", "texts", "-k", 2, "--ngrams", 2, "--max-share", 0.9]
+    program("fit", "posts.jsonl", *words, "-o", "out")
+    program("fit", "posts.csv", *words, "-o", "two")
+    assert Path("out/components.csv").read_bytes() == Path("two/components.csv").read_bytes()
+    first = {row["topic"]: row["word"] for row in read("out/topics.csv") if row["rank"] == "1"}
+    assert set(first) == {"Topic 1", "Topic 2"}
+    assert [row["period"] for row in read("out/topics_over_time.csv")] == ["2010", "2011", "2012", "2013"]
+    assert len(read("out/topic_documents.csv")) == 20
+    assert "7.7% explained" not in Path("out/report.html").read_text()
+    Path("new").mkdir()
+    Path("new/10003").write_text("a goal in the match, and a zebra")  # without an end of name
+    program("transform", "out", "new", "-o", "w.csv")
+    program("transform", "two", "posts.csv", "-o", "w2.csv")
+    assert len(read("w2.csv")) == 32
+    Path("stop.txt").write_text("goal\nbank\n")
+    program("fit", "posts.csv", *words, "--stop-words", "stop.txt", "-o", "three")
+    assert "goal" not in Path("three/components.csv").read_text().splitlines()[0].split(",")
+
+
+def test_a_field_is_taken_up_where_it_is_obvious_and_said(program: Program):
+    counts = RNG.poisson(RNG.gamma(1.0, 50.0, (20, 2)) @ RNG.dirichlet([0.2] * 96, 2))
+    write("sbs.csv", "sample", KINDS, [f"s{i}" for i in range(20)], counts)
+    out, _ = program("fit", "sbs.csv", "-k", 2, "-o", "out")
+    assert "Taken for mutational signatures: features are kinds of mutations; --as signatures also chooses" in out
+    assert "--as none leaves that out" in out
+    assert Path("out/exposures.csv").exists()
+    out, _ = program("fit", "sbs.csv", "-k", 2, "-o", "plain", "--as", "none")
+    assert "Taken for" not in out
+    assert not Path("plain/exposures.csv").exists()
+    said = program("fit", "sbs.csv", "-k", 2, "-o", "x", "--as", "music", code=2)[1]
+    assert "--as must be one of cells, signatures, spectra, texts, none; got 'music'" in said
+
+
+def test_what_profiles_write_is_known_to_the_folder():
+    assert len(set(OUTPUTS)) == len(OUTPUTS)
+    assert set(PROFILES) == {"cells", "signatures", "spectra", "texts"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "turned"),
+    [
+        (["a", "b"], ["x", "y", "z"], False),
+        (KINDS, ["x", "y"], False),
+        ([*KINDS[:95], "other"], ["x", "y"], False),
+        (["x", "y"], [*KINDS[:95], "other"], True),
+        (None, None, False),
+    ],
+    ids=["other names", "kinds", "one other", "one other, turned", "no names"],
+)
+def test_signatures_are_turned_only_by_names(columns: list[str] | None, rows: list[str] | None, turned: bool):
+    X = RNG.random((len(rows or "123"), len(columns or "12")))
+    table = PROFILES["signatures"].shaped(Table(X, columns, rows), Settings(None, None))
+    assert table.X.shape == (X.T if turned else X).shape
+
+
+def test_markers_tell_something():
+    S = np.array([0.0, 0.5, 0.0, 0.7])
+    assert cells._markers(S, 12).tolist() == [3, 1]

@@ -1,0 +1,71 @@
+"""The program ``partwise rank``, and ``partwise fit`` without a number of parts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.helpers import manifest
+
+Program = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def table(program: Program) -> str:
+    rng = np.random.default_rng(0)
+    means = 20.0 * rng.gamma(0.5, size=(120, 3)) @ rng.gamma(0.5, size=(3, 30))
+    np.savetxt("counts.csv", rng.poisson(means), fmt="%d", delimiter=",")
+    return "counts.csv"
+
+
+def test_the_answer_is_told_with_its_table(program: Program, table: str) -> None:
+    out, _ = program("rank", table, "--no-halves")
+    assert out.startswith("3 parts: so many stand above the noise, which is independent")
+    assert "looks like counting noise" in out
+    assert [line.split()[1] for line in out.splitlines() if line.startswith(">")] == ["3"]
+    told = json.loads(program("rank", table, "--no-halves", "--json")[0])
+    assert (told["k"], told["low"], told["high"], told["verdict"]) == (3, 3, 3, "decided")
+    assert told["table"][0]["least"] is None  # halves were not fitted
+
+
+def test_a_folder_keeps_what_is_finished(program: Program, table: str) -> None:
+    program("rank", table, "-o", "out", "-q")
+    assert {path.name for path in Path("out").iterdir()} == {"table.csv", "rank.svg", "cells.jsonl", "manifest.json"}
+    cells = Path("out/cells.jsonl").read_bytes().splitlines(keepends=True)
+    Path("out/cells.jsonl").write_bytes(b"".join(cells[:-2]))
+    before = Path("out/table.csv").read_text()
+    assert "--resume" in program("rank", table, "-o", "out", code=2)[1]
+    assert "seed was 0" in program("rank", table, "-o", "out", "--resume", "--seed", 1, code=2)[1]
+    program("rank", table, "-o", "out", "--resume", "-q")
+    again = Path("out/cells.jsonl").read_bytes().splitlines(keepends=True)
+    assert again[:-2] == cells[:-2]
+    assert len(again) == len(cells)
+
+    def without_time(text: str) -> list[str]:
+        return [line.rpartition(",")[0] for line in text.splitlines()]
+
+    assert without_time(Path("out/table.csv").read_text()) == without_time(before)
+    assert manifest("out")["choice"]["k"] == 3
+
+
+def test_fit_without_a_number_takes_the_one_that_is_chosen(program: Program, table: str) -> None:
+    out, _ = program("fit", table, "-m", "spa", "-o", "out")
+    assert "3 parts: so many stand above the noise" in out
+    told = json.loads(program("fit", table, "-m", "spa", "-o", "again", "--json", "-q")[0])
+    assert told["choice"]["verdict"] == "decided"
+    assert len(told["verdicts"]) == 3
+    found = manifest("out")
+    assert (found["choice"]["k"], found["parameters"]["n_components"], found["fit"]["n_components"]) == (3, 3, 3)
+    assert found["job"]["k"] is None
+
+
+def test_fit_says_that_it_cannot_be_told(program: Program) -> None:
+    np.savetxt("noise.csv", np.random.default_rng(0).standard_normal((50, 12)), delimiter=",")
+    _, error = program("fit", "noise.csv", "-m", "spa", "-o", "out", code=2)
+    assert "the number of parts cannot be told; at least 1" in error
+    assert "give it with -k" in error
+    assert not Path("out").exists()

@@ -1,0 +1,98 @@
+"""Both factors from the caller, and the functional form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import partwise as pw
+from partwise.exceptions import InputError
+
+RNG = np.random.default_rng(1)
+N, M, K = 30, 9, 3
+X = RNG.gamma(1.0, size=(N, K)) @ RNG.gamma(1.0, size=(K, M)) + 0.1 * RNG.random((N, M))
+W0, H0 = RNG.random((N, K)), RNG.random((K, M)) + 0.1
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.mark.parametrize("make", [pw.HALS, pw.ANLS, pw.MU, pw.Likelihood], ids=lambda make: make.__name__)
+def test_a_fit_begins_at_the_pair_that_it_is_given(make: Any, tmp_path: Path) -> None:
+    model = make(init=(W0, H0), tol=0.0, max_iter=2).fit(X)
+    Y = W0 @ H0
+    value = (X * np.log(X / Y) - X + Y).sum() if make is pw.Likelihood else 0.5 * ((X - Y) ** 2).sum()
+    assert model.history_["objective"][0] == pytest.approx(value, rel=1e-12)
+    assert model.n_components_ == K
+    if make is pw.ANLS:  # exact updates of W forget its start
+        np.testing.assert_allclose(model.components_, pw.ANLS(init=H0, tol=0.0, max_iter=2).fit(X).components_)
+    if make is pw.MU:
+        same = pw.MU(init=H0, init_weights=W0, tol=0.0, max_iter=2).fit(X)
+        np.testing.assert_array_equal(model.components_, same.components_)
+        np.testing.assert_array_equal(model.weights_, same.weights_)
+    pw.save(model, tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(pw.load(tmp_path / "model.safetensors").components_, model.components_)
+    with pytest.raises(InputError, match=r"weights of init must have shape \(30, 3\)"):
+        make(init=(W0[:-1], H0)).fit(X)
+    with pytest.raises(InputError, match="negative"):
+        make(init=(-W0, H0)).fit(X)
+
+
+@pytest.mark.parametrize("loss", ["frobenius", "kullback-leibler", 0.5])
+def test_weights_for_given_parts(loss: Any) -> None:
+    W, H, info = pw.factorize(X, H=H0, update_H=False, loss=loss, l1_W=0.01)
+    np.testing.assert_array_equal(H, H0)
+    assert info.n_iter == 0
+    Y = W @ H0
+    beta = {"frobenius": 2.0, "kullback-leibler": 1.0}.get(loss, loss)
+    gradient = (Y ** (beta - 1.0) - X * Y ** (beta - 2.0)) @ H0.T + 0.01 * M
+    assert np.abs(np.minimum(W, gradient)).max() < (1e-2 if beta == 0.5 else 1e-6)  # exact for 1 and 2 alone
+    assert info.error == pytest.approx(pw.metrics.relative_error(X, W, H0))
+
+
+def test_starts_of_the_functional_form() -> None:
+    one = pw.factorize(X, W=W0, H=H0, tol=1e-4)
+    np.testing.assert_array_equal(one[1], pw.HALS(init=(W0, H0), tol=1e-4).fit(X).components_)
+    by_name = pw.factorize(X, K, init="nndsvdar", random_state=0, loss="kullback-leibler")
+    assert isinstance(by_name[2].model, pw.Likelihood)
+    assert by_name[2].converged
+    assert isinstance(pw.factorize(X, K, loss=1.5, max_iter=2)[2].model, pw.MU)
+    for given, match in (
+        ({"update_H": False}, "update_H=False needs H"),
+        ({"W": W0}, "W needs H"),
+        ({"loss": "hellinger"}, "loss must be"),
+        ({"method": "hals", "loss": 1.0}, "does not minimise"),
+        ({"W": W0, "H": H0, "update_H": False}, "not used"),
+    ):
+        with pytest.raises(InputError, match=match):
+            pw.factorize(X, **given)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_weights_with_penalties_masks_and_weights(form: Any) -> None:
+    data = X * (RNG.random(X.shape) < 0.8)
+    mask, s = RNG.random(X.shape) < 0.7, RNG.random(X.shape) + 0.1
+    v = RNG.random(M) + 0.1
+    cases: list[tuple[dict[str, Any], Any]] = [
+        ({"l1": 0.1, "l2": 0.3}, np.ones_like(X)),
+        ({"mask": mask}, mask),
+        ({"mask": sp.csr_array(mask), "l2": 0.2}, mask),
+        ({"weights": s}, s),
+        ({"weights": v, "l1": 0.1}, np.broadcast_to(v, X.shape)),
+    ]
+    for asked, A in cases:
+        W, certificate = pw.nnls(H0, form(data), return_certificate=True, **asked)
+        gradient = (A * (W @ H0 - data)) @ H0.T + asked.get("l1", 0.0) + asked.get("l2", 0.0) * W
+        assert np.abs(np.where(W > 0.0, gradient, np.minimum(gradient, 0.0))).max() < 1e-8
+        assert certificate.largest < 1e-9
+    W = pw.nnls(H0, form(data), loss="kullback-leibler")
+    np.testing.assert_allclose(W, pw.linalg.poisson_weights(H0, data), rtol=1e-8, atol=1e-10)
+    for asked, match in (
+        ({"loss": "l1"}, "loss must be"),
+        ({"weights": -v}, "not negative"),
+        ({"mask": mask[1:]}, "shape"),
+    ):
+        with pytest.raises(InputError, match=match):
+            pw.nnls(H0, data, **asked)

@@ -1,0 +1,316 @@
+"""Holes, weights and penalties of one factor alone: against deleting, repeating, and slow references."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+import partwise as pw
+from partwise.exceptions import DegenerateDataWarning, InputError
+from partwise.linalg.incomplete import Parts, certified_incomplete
+
+RNG = np.random.default_rng(5)
+N, M, K = 40, 12, 3
+X = RNG.gamma(1.0, size=(N, K)) @ RNG.gamma(1.0, size=(K, M)) + 0.05 * RNG.random((N, M))
+KNOWN = RNG.random((N, M)) < 0.7
+HOLES = np.where(KNOWN, X, np.nan)
+MAKE = {
+    "hals": pw.HALS,
+    "anls": pw.ANLS,
+    "mu": pw.MU,
+    "kl": lambda k, **kw: pw.MU(k, beta_loss=1, **kw),
+    "beta": lambda k, **kw: pw.MU(k, beta_loss=0.5, **kw),
+    "likelihood": pw.Likelihood,
+}
+BETA = {"hals": 2.0, "anls": 2.0, "mu": 2.0, "kl": 1.0, "beta": 0.5, "likelihood": 1.0}
+every = pytest.mark.parametrize("name", MAKE)
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def divergence(x: Any, y: Any, beta: float) -> Any:
+    if beta == 2.0:
+        return 0.5 * (x - y) ** 2
+    if beta == 1.0:
+        return x * np.log(x / y) - x + y
+    return (x**beta + (beta - 1.0) * y**beta - beta * x * y ** (beta - 1.0)) / (beta * (beta - 1.0))
+
+
+# --- defects ------------------------------------------------------------------------------------------------
+
+A = np.abs(np.random.RandomState(42).randn(10, 10))
+A[:, ::2] = 0.0
+
+
+@pytest.mark.filterwarnings("ignore::partwise.exceptions.DegenerateDataWarning")
+@pytest.mark.parametrize("init", ["random", "nndsvd", "pure"])
+@pytest.mark.parametrize("penalty", [{"l2_W": 1.0}, {"l1_W": 0.2}, {"l1_H": 0.2, "l2_H": 0.1}], ids=str)
+def test_a_penalty_of_one_factor_alone_has_a_minimiser(init: str, penalty: dict[str, float]) -> None:
+    model = pw.HALS(4, init=init, random_state=1, tol=1e-6, max_iter=20000, **penalty)
+    W = model.fit_transform(A)
+    assert model.converged_
+    assert model.components_.max() < 100.0
+    objective = model.history_["objective"]
+    assert np.diff(objective).max() <= 1e-12 * objective[0]
+    if "l1_H" in penalty:
+        return
+    # the penalty is that of W among parts of root mean square one
+    used = model.components_.any(axis=1)
+    np.testing.assert_allclose(np.sqrt((model.components_[used] ** 2).mean(axis=1)), 1.0, rtol=1e-12)
+    net = 10.0 * (penalty.get("l1_W", 0.0) * W.sum() + 0.5 * penalty.get("l2_W", 0.0) * (W**2).sum())
+    value = 0.5 * ((A - W @ model.components_) ** 2).sum() + net
+    assert value == pytest.approx(objective[-1], rel=1e-8)
+
+
+def test_penalties_that_empty_a_model_say_so_and_from_which_size_on() -> None:
+    """With l2 alone: from the largest singular value over sqrt(n m) on."""
+    edge = np.linalg.norm(X, 2) / np.sqrt(N * M)
+    with pytest.warns(ConvergenceWarning, match="penalties have emptied the model") as told:
+        model = pw.HALS(2, l2_W=2 * edge, l2_H=2 * edge, tol=1e-12).fit(X)
+    assert model.stop_.details["factor"] == pytest.approx(0.5, rel=1e-3)
+    assert not model.converged_
+    assert told[0].message.stop.cause == "emptied-at"
+    assert pw.HALS(2, l2_W=0.9 * edge, l2_H=0.9 * edge).fit(X).components_.any()
+
+
+def test_divergences_are_continuous_in_beta() -> None:
+    how = {"init": "random", "random_state": 0, "tol": 0.0, "max_iter": 20}
+    for beta in (2.0, 1.0, 1.5):
+        at, near = (pw.MU(3, beta_loss=b, **how).fit(X).components_ for b in (beta, beta - 1e-5))
+        np.testing.assert_allclose(at, near, atol=1e-3)
+
+
+def test_kl_leaves_zeros_where_the_limit_is_zero() -> None:
+    truth = np.kron(np.eye(3), np.ones((5, 4)))
+    model = pw.MU(3, beta_loss=1, tol=0.0, max_iter=600).fit(truth)
+    assert ((model.components_ == 0.0) | (model.components_ > 1e-30)).all()
+    assert (model.components_ == 0.0).sum() == 24
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("name", ["kl", "beta", "likelihood"])
+def test_an_entry_near_underflow_is_like_zero(name: str, form: Any) -> None:
+    values = []
+    for small in (0.0, 1e-323):
+        data = X.copy()
+        data[0, 0] = small
+        model = MAKE[name](2, init="random", random_state=0, tol=0.0, max_iter=5).fit(form(data))
+        values.append(model.history_["objective"])
+    assert np.isfinite(values[1]).all()
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-9)
+
+
+@every
+def test_a_restart_from_both_factors_or_from_the_parts_goes_on(name: str) -> None:
+    if name in ("hals", "anls", "likelihood"):
+        pytest.skip("weights of the start are exact")
+    first = MAKE[name](3, init="random", random_state=0, tol=0.0, max_iter=200).fit(X)
+    again = MAKE[name](3, init=first, tol=0.0, max_iter=3).fit(X)
+    assert again.history_["objective"][-1] <= first.history_["objective"][-1] * 1.001
+    both = MAKE[name](3, init=first, init_weights=first.transform(X), tol=0.0, max_iter=3).fit(X)
+    assert both.history_["objective"][0] <= first.history_["objective"][-1] * (1 + 1e-9)
+
+
+@every
+def test_more_parts_than_features(name: str) -> None:
+    with pytest.warns(DegenerateDataWarning, match="pure records"):
+        model = MAKE[name](M + 3, max_iter=5).fit(X)
+    assert model.components_.shape == (M + 3, M)
+    with pytest.raises(InputError, match="can only be used when n_components <= min"):
+        MAKE[name](M + 3, init="nndsvd").fit(X)
+
+
+# --- holes --------------------------------------------------------------------------------------------------
+
+
+@every
+def test_holes_by_nan_by_mask_by_zeros_and_by_weights_are_the_same(name: str) -> None:
+    def fit(X: Any, missing: Any = None, **told: Any) -> Any:
+        return MAKE[name](K, missing=missing, init="random", random_state=0, tol=0.0, max_iter=8).fit(X, **told)
+
+    nan = fit(HOLES, "nan")
+    stored = sp.csr_array(np.where(KNOWN, X, 0.0))
+    others = [
+        fit(X, mask=KNOWN),
+        fit(np.where(KNOWN, X, 0.0), "zeros"),
+        fit(stored, "zeros"),
+        fit(X, mask=sp.csr_array(KNOWN)),
+    ]
+    for other in others:
+        np.testing.assert_allclose(other.components_, nan.components_, rtol=1e-8, atol=1e-10)
+        assert other.reconstruction_error_ == pytest.approx(nan.reconstruction_error_, rel=1e-8)
+    W = nan.transform(HOLES)
+    error = np.linalg.norm((X - W @ nan.components_) * KNOWN) / np.linalg.norm(X * KNOWN)
+    assert nan.reconstruction_error_ == pytest.approx(error, rel=1e-10)
+    np.testing.assert_array_equal(nan.impute(HOLES)[KNOWN], X[KNOWN])
+    np.testing.assert_allclose(nan.impute(HOLES)[~KNOWN], (W @ nan.components_)[~KNOWN], rtol=1e-10)
+
+
+@every
+def test_the_end_with_holes_is_a_minimum_of_the_known_entries(name: str) -> None:
+    """No step of L-BFGS-B in both factors lowers the loss over known entries, and unknown values play no part."""
+    beta = BETA[name]
+    model = MAKE[name](K, missing="nan", tol=1e-5, max_iter=3000)
+    W = model.fit_transform(HOLES)
+    start = np.concatenate([W.ravel(), model.components_.ravel()])
+
+    def loss(f: np.ndarray) -> float:
+        Y = np.maximum(f[: N * K].reshape(N, K) @ f[N * K :].reshape(K, M), 1e-12)
+        return float(divergence(X, Y, beta)[KNOWN].sum())
+
+    better = minimize(loss, start, bounds=[(0.0, None)] * len(start), method="L-BFGS-B", options={"maxiter": 3})
+    # weights of transform are approximate for other divergences than 1 and 2
+    assert loss(start) == pytest.approx(model.history_["objective"][-1], rel=1e-3)
+    assert better.fun >= loss(start) * (1.0 - 2e-3) - 1e-9
+
+
+@pytest.mark.parametrize("counts", [False, True], ids=["squared", "counts"])
+@pytest.mark.parametrize("patterns", ["few", "many"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_weights_with_holes_are_those_without_the_unknown_entries(counts: bool, patterns: str, form: Any) -> None:
+    known = KNOWN if patterns == "many" else np.tile(KNOWN[:2], (N // 2, 1))
+    H = RNG.gamma(1.0, size=(K, M))
+    block = np.where(known, X, np.nan)
+    if form is sp.csr_array:
+        rows, columns = np.nonzero(known)
+        block = sp.csr_array((X[known], (rows, columns)), shape=X.shape)
+    W, kkt = certified_incomplete(block, parts=Parts(H, counts=counts))
+    solve = pw.linalg.poisson_weights if counts else pw.nnls
+    for i in range(N):
+        np.testing.assert_allclose(W[i], solve(H[:, known[i]], X[i : i + 1, known[i]])[0], rtol=1e-6, atol=1e-9)
+    assert kkt.max() <= 1e-9
+
+
+def test_holes_on_every_source(tmp_path: Path) -> None:
+    for number, a in enumerate(range(0, N, 9)):
+        np.save(tmp_path / f"part-{number}.npy", HOLES[a : a + 9])
+    how = {"missing": "nan", "tol": 0.0, "max_iter": 6}
+    found = [
+        pw.HALS(K, **how).fit(data)
+        for data in (pw.open_source(HOLES, block_rows=9), tmp_path, da.from_array(HOLES, chunks=(9, -1)))
+    ]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.components_, found[0].components_)
+        np.testing.assert_allclose(np.asarray(other.transform(HOLES)), found[0].transform(HOLES), rtol=1e-12)
+
+
+def test_what_holes_leave_open_is_named() -> None:
+    data = HOLES.copy()
+    data[:, 2] = np.nan
+    data[4, 2:] = np.nan
+    with pytest.warns(DegenerateDataWarning, match=r"1 column\(s\) without a known entry \(2\).*1 row\(s\).*\(4\)"):
+        model = pw.HALS(K, missing="nan", max_iter=5).fit(data)
+    assert not model.components_[:, 2].any()
+    with pytest.raises(InputError, match="no known entry"):
+        pw.HALS(K, missing="nan").fit(np.full_like(X, np.nan))
+    with pytest.raises(InputError, match="NaN or infinity"):
+        pw.HALS(K).fit(HOLES)
+    with pytest.raises(InputError, match=r"infinity value\(s\)"):
+        pw.HALS(K, missing="nan").fit(np.where(KNOWN, HOLES, np.inf))
+    with pytest.raises(InputError, match=r"mask has shape \(40, 11\)"):
+        pw.HALS(K).fit(X, mask=KNOWN[:, 1:])
+
+
+def test_a_fit_with_holes_goes_on_from_a_state() -> None:
+    states: list[Any] = []
+    model = pw.HALS(
+        K, missing="nan", l1_W=0.01, tol=0.0, max_iter=9, callbacks=[lambda now: states.append(deepcopy(now.state))]
+    )
+    whole = model.fit(HOLES).components_
+    model.set_params(callbacks=[])
+    np.testing.assert_array_equal(model.fit(HOLES, state=states[4]).components_, whole)
+
+
+# --- weights ------------------------------------------------------------------------------------------------
+
+
+@every
+@pytest.mark.parametrize("penalty", [{}, {"l1_W": 0.01, "l2_H": 0.02}, {"l1_W": 0.02}], ids=["plain", "both", "alone"])
+def test_a_sample_and_a_feature_of_weight_two_are_there_twice(name: str, penalty: dict[str, float]) -> None:
+    rows, columns = RNG.integers(0, 3, N), RNG.integers(1, 3, M)
+    repeated = np.repeat(np.repeat(X, rows, axis=0), columns, axis=1)
+    start = RNG.random((K, M)) + 0.1
+
+    def fit(X: Any, init: Any, **told: Any) -> Any:
+        return MAKE[name](K, init=init, tol=0.0, max_iter=12, **penalty).fit(X, **told)
+
+    found = fit(X, start, sample_weight=rows, feature_weight=columns)
+    # likelihood has other rounds with weights
+    expected = (
+        pw.MU(K, beta_loss=1, init=start.repeat(columns, axis=1), tol=0.0, max_iter=12, **penalty).fit(repeated)
+        if name == "likelihood"
+        else fit(repeated, start.repeat(columns, axis=1))
+    )
+    if name == "likelihood":
+        found = pw.MU(K, beta_loss=1, init=start, tol=0.0, max_iter=12, **penalty).fit(
+            X, sample_weight=rows, feature_weight=columns
+        )
+    np.testing.assert_allclose(found.components_.repeat(columns, axis=1), expected.components_, rtol=1e-8, atol=1e-11)
+    assert found.reconstruction_error_ == pytest.approx(expected.reconstruction_error_, rel=1e-9)
+    assert found.kkt_ == pytest.approx(expected.kkt_, rel=1e-6)
+    W = expected.transform(np.repeat(X, columns, axis=1))
+    np.testing.assert_allclose(found.transform(X), W, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("init", ["pure", "nndsvd", "random"])
+def test_weights_of_samples_in_starts(init: str) -> None:
+    rows = RNG.integers(0, 3, N)
+    how = {"init": init, "random_state": 0, "tol": 0.0, "max_iter": 10}
+    found = pw.HALS(K, **how).fit(X, sample_weight=rows)
+    expected = pw.HALS(K, **how).fit(np.repeat(X, rows, axis=0))
+    np.testing.assert_allclose(found.components_, expected.components_, rtol=1e-8, atol=1e-10)
+
+
+@every
+def test_weights_of_entries(name: str) -> None:
+    """Zero is a hole, and one nothing at all."""
+    how = {"init": "random", "random_state": 0, "tol": 0.0, "max_iter": 8}
+    weights = KNOWN * 1.0
+    found = MAKE[name](K, **how).fit(X, entry_weight=weights)
+    expected = pw.ANLS(K, **how).fit(X, mask=KNOWN) if name == "anls" else MAKE[name](K, **how).fit(X, mask=KNOWN)
+    if name != "hals":  # which fills in holes
+        np.testing.assert_allclose(found.components_, expected.components_, rtol=1e-8, atol=1e-10)
+    variances = RNG.gamma(2.0, size=(N, M))
+    model = MAKE[name](K, tol=1e-7, max_iter=20000)
+    W = model.fit_transform(X, entry_weight=1.0 / variances)
+    value = (divergence(X, W @ model.components_, BETA[name]) / variances).sum()
+    assert value <= model.history_["objective"][-1] * (1.0 + 1e-3)
+    np.testing.assert_allclose(model.transform(X, entry_weight=1.0 / variances), W, rtol=1e-10)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_likelihood_with_weights_of_entries_is_exact(form: Any) -> None:
+    """The slope of every sample by hand, with weights of features and a penalty too."""
+    weights, v = KNOWN * RNG.gamma(1.0, size=(N, M)), np.arange(M) % 3.0
+    H, counts = RNG.gamma(1.0, size=(K, M)), RNG.poisson(4.0, (N, M)) + 1.0
+    told = {"feature_weight": v, "entry_weight": form(weights)}
+    W = pw.factorize(form(counts), H=H, update_H=False, loss="kullback-leibler", l1_W=0.1, **told)[0]
+    slope = (weights * v * (1.0 - counts / (W @ H))) @ H.T + 0.1 * v.sum()
+    assert np.abs(np.minimum(W, slope)).max() < 1e-8
+    W = pw.nnls(H, form(counts), loss="kullback-leibler", weights=form(weights))
+    slope = (weights * (1.0 - counts / np.maximum(W @ H, 1e-300))) @ H.T
+    assert np.abs(np.minimum(W, slope)).max() < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("told", "match"),
+    [
+        ({"sample_weight": np.ones(N - 1)}, "sample_weight must be 40 numbers"),
+        ({"sample_weight": -np.ones(N)}, "number 0 is -1.0"),
+        ({"sample_weight": np.zeros(N)}, "zero everywhere"),
+        ({"feature_weight": np.full(M, np.nan)}, "finite"),
+        ({"entry_weight": -X}, "not negative"),
+        ({"mask": KNOWN, "entry_weight": X}, "not both"),
+    ],
+    ids=str,
+)
+def test_weights_that_are_none(told: dict[str, Any], match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        pw.HALS(K).fit(X, **told)

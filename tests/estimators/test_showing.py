@@ -1,0 +1,91 @@
+"""What a fitted model shows of itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+import partwise as pw
+from partwise.exceptions import InputError
+
+RNG = np.random.default_rng(2)
+X = RNG.gamma(0.5, size=(90, 3)) @ RNG.gamma(0.5, size=(3, 15))
+COUNTS = RNG.poisson(RNG.gamma(1.0, 80.0, (90, 3)) @ RNG.dirichlet([0.3] * 15, 3)).astype(float)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_score_is_what_is_explained_of_samples_that_were_not_in_the_fit():
+    model = pw.HALS(3, max_iter=300, random_state=0).fit(X[:60])
+    left = X[60:] - model.transform(X[60:]) @ model.components_
+    assert model.score(X[60:]) == pytest.approx(1.0 - (left**2).sum() / (X[60:] ** 2).sum(), abs=1e-12)
+    assert cross_val_score(pw.HALS(3, max_iter=100, random_state=0), X, cv=3).min() > 0.9
+    search = GridSearchCV(pw.HALS(1, max_iter=50, random_state=0), {"n_components": [1, 3]}, cv=3).fit(X)
+    assert search.best_params_ == {"n_components": 3}
+
+
+def test_score_of_counts_is_explained_deviance():
+    model = pw.Likelihood(3, random_state=0).fit(COUNTS[:60])
+    test = COUNTS[60:]
+    M, mean = model.transform(test) @ model.components_, np.outer(test.sum(axis=1), test.sum(axis=0) / test.sum())
+
+    def divergence(mean: np.ndarray) -> float:
+        logs = np.log(np.where(test > 0, test, 1.0) / np.where(test > 0, np.maximum(mean, 1e-300), 1.0))
+        return float((test * logs - test + mean).sum())
+
+    assert model.score(test) == pytest.approx(1.0 - divergence(M) / divergence(mean), rel=1e-9)
+    assert pw.Likelihood(1, random_state=0).fit(COUNTS).score(COUNTS) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_tables_for_notebooks_and_pandas():
+    model = pw.HALS(2, max_iter=500, random_state=0).fit(pd.DataFrame(X, columns=[f"<g{j}>" for j in range(15)]))
+    model.rename_parts(["a & b", "c"])
+    page = model._repr_mimebundle_()["text/html"]
+    assert "<td style" in page
+    assert "a &amp; b" in page
+    assert "&lt;g" in page
+    frame = pd.DataFrame(model.history_)
+    assert list(frame.columns) == list(model.history_)
+    assert len(frame) == model.history_.n_rows
+    assert model.history_._repr_html_().count("<tr>") <= 13
+    assert "<th>cosine</th>" in pw.metrics.match_components(model.components_, model.components_)._repr_html_()
+
+
+def test_pictures_have_names_and_axes():
+    pytest.importorskip("matplotlib")
+    model = pw.SPA(2).fit(X)
+    assert [ax.get_title() for ax in model.plot()] == ["Part 1", "Part 2"]
+    curves = pw.plots.plot_parts(np.eye(2, 30), feature_names=[f"{400 + j} nm" for j in range(30)])
+    assert curves[0].get_xlabel() == "nm"
+    assert len(curves[0].lines) == 1
+    fitted = pw.HALS(2, max_iter=500, random_state=0).fit(X)
+    ax = fitted.plot_history()
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == ("iteration", "objective (log scale)", "log")
+    assert fitted.plot_history(ax=ax) is ax
+    with pytest.raises(InputError, match="column is one of"):
+        fitted.plot_history(column="nothing")
+    with pytest.raises(InputError, match="axes must be 2, one a part; got 1"):
+        model.plot(axes=[ax])
+
+
+@pytest.mark.filterwarnings("ignore")  # of anndata about pandas
+def test_a_round_trip_of_an_anndata(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    adata = anndata.AnnData(COUNTS)
+    adata.var.index = pd.Index([f"g{j}" for j in range(15)], dtype=object)
+    adata.obs.index = pd.Index([f"c{i}" for i in range(90)], dtype=object)
+    model = pw.Likelihood(3, random_state=0).fit(adata[:, [f"g{j}" for j in range(2, 15)]])
+    assert pw.annotate(adata, model, key="nmf") is adata
+    np.testing.assert_allclose(adata.obsm["X_nmf"].sum(axis=1), 1.0)
+    assert np.isnan(adata.varm["nmf"][:2]).all()
+    np.testing.assert_array_equal(adata.varm["nmf"][2:].T, model.components_)
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    again = anndata.read_h5ad(tmp_path / "a.h5ad")
+    np.testing.assert_array_equal(again.obsm["X_nmf"], adata.obsm["X_nmf"])
+    assert list(again.uns["nmf"]["names"]) == ["Part 1", "Part 2", "Part 3"]
+    sc = pytest.importorskip("scanpy")
+    sc.pp.neighbors(again, use_rep="X_nmf", n_neighbors=5)
+    assert "connectivities" in again.obsp
+    with pytest.raises(InputError, match="adata lacks 1 of the model's genes, such as 'g14'"):
+        pw.annotate(adata[:, :14].copy(), model)

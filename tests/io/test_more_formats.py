@@ -1,0 +1,153 @@
+"""Files as people send them: workbooks, archives, folders of spectra, cubes."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import partwise as pw
+from partwise.exceptions import ReaderError
+
+RNG = np.random.default_rng(3)
+X = RNG.random((6, 4)).round(3)
+TEXT = "id,a,b,c,d\n" + "".join(f"s{i},{','.join(map(str, row))}\n" for i, row in enumerate(X.tolist()))
+
+
+def check(table: pw.io.Table) -> None:
+    np.testing.assert_array_equal(table.X, X)
+    assert table.feature_names == list("abcd")
+    assert table.sample_names == [f"s{i}" for i in range(6)]
+
+
+@pytest.mark.parametrize("kind", ["bz2", "xz", "zip"])
+def test_packed_text(tmp_path: Path, kind: str):
+    path = tmp_path / f"a.csv.{kind}"
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("folder/a.csv", TEXT)
+            archive.writestr("__MACOSX/._a.csv", "x")
+    else:
+        path.write_bytes({"bz2": bz2.compress, "xz": lzma.compress}[kind](TEXT.encode()))
+    table = pw.read(path)
+    check(table)
+    assert table.origin == str(path)
+
+
+def test_archives_of_several_files_and_damaged_ones(tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.csv", TEXT)
+        archive.writestr("b.csv", TEXT)
+    with pytest.raises(ReaderError, match=r"archive of 2 files \(a.csv, b.csv\); unpack it and give one"):
+        pw.read(tmp_path / "a.zip")
+    (tmp_path / "a.csv.xz").write_bytes(lzma.compress(TEXT.encode())[:-20])
+    with pytest.raises(ReaderError, match="not a readable xz file"):
+        pw.read(tmp_path / "a.csv.xz")
+    with pytest.raises(ReaderError, match="is an address; download it"):
+        pw.read("https://example.org/a.csv")
+
+
+def test_workbook(tmp_path: Path):
+    openpyxl = pytest.importorskip("openpyxl", reason="writes the file")
+    pytest.importorskip("fastexcel")
+    book = openpyxl.Workbook()
+    for line in TEXT.splitlines():
+        book.active.append([float(cell) if cell[0].isdigit() else cell for cell in line.split(",")])
+    book.save(tmp_path / "a.xlsx")
+    check(pw.read(tmp_path / "a.xlsx"))
+
+
+def test_folders_of_tables(tmp_path: Path):
+    lines = TEXT.splitlines(keepends=True)
+    stacked = tmp_path / "stacked"
+    stacked.mkdir()
+    (stacked / "1.csv").write_text("".join(lines[:4]))
+    (stacked / "2.csv").write_text("".join([lines[0], *lines[4:]]))
+    check(pw.read(stacked))
+    spectra = tmp_path / "spectra"
+    spectra.mkdir()
+    waves = 400.5 + 2.0 * np.arange(8)
+    rows = RNG.random((3, 8)).round(3)
+    for name, row in zip("xyz", rows, strict=True):
+        np.savetxt(spectra / f"{name}.csv", np.column_stack([waves, row]), "%.10g", ",")
+    table = pw.read(spectra)
+    np.testing.assert_array_equal(table.X, rows)
+    assert table.sample_names == ["x", "y", "z"]
+    assert table.feature_names[:2] == ["400.5", "402.5"]
+    np.savetxt(spectra / "w.csv", np.column_stack([waves + 1.0, rows[0]]), "%.10g", ",")
+    with pytest.raises(ReaderError, match="bring all spectra to the same points"):
+        pw.read(spectra)
+    (stacked / "3.csv").write_text("id,a,b\ns9,1,2\n")
+    with pytest.raises(ReaderError, match=r"3.csv: has other columns than 1.csv"):
+        pw.read(stacked)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_zarr(tmp_path: Path):
+    zarr = pytest.importorskip("zarr")
+    zarr.save_array(str(tmp_path / "a.zarr"), X)
+    np.testing.assert_array_equal(pw.read(tmp_path / "a.zarr").X, X)
+    anndata = pytest.importorskip("anndata")
+    adata = anndata.AnnData(X)
+    for frame, names in ((adata.var, list("abcd")), (adata.obs, [f"s{i}" for i in range(6)])):
+        frame.index = pd.Index(names, dtype=object)  # anndata cannot write the strings of pandas 3
+    adata.layers["counts"] = X * 2.0
+    adata.write_zarr(tmp_path / "b.zarr")
+    check(pw.read(tmp_path / "b.zarr"))
+    adata.write_h5ad(tmp_path / "b.h5ad")
+    np.testing.assert_array_equal(pw.read(tmp_path / "b.h5ad", layer="counts").X, X * 2.0)
+    with pytest.raises(ReaderError, match="there is no layer 'logs'; there are: counts"):
+        pw.read(tmp_path / "b.h5ad", layer="logs")
+
+
+@pytest.mark.parametrize("order", ["bsq", "bil", "bip"])
+@pytest.mark.parametrize("kind", [(4, "<f4", 0), (12, ">u2", 1)], ids=["float", "big-endian"])
+def test_envi(tmp_path: Path, order: str, kind: tuple[int, str, int]):
+    code, dtype, swapped = kind
+    cube = RNG.integers(0, 99, (2, 3, 5))  # lines, samples, bands
+    stored = cube.transpose({"bsq": (2, 0, 1), "bil": (0, 2, 1), "bip": (0, 1, 2)}[order])
+    (tmp_path / "scene.img").write_bytes(b"head" + np.ascontiguousarray(stored, dtype).tobytes())
+    header = f"""ENVI
+description = {{ a
+ scene }}
+samples = 3
+lines = 2
+bands = 5
+header offset = 4
+data type = {code}
+interleave = {order}
+byte order = {swapped}
+wavelength units = Nanometers
+wavelength = {{ 400.0, 410.0, 420.0,
+ 430.0, 440.0 }}
+bbl = {{ 1, 1, 0, 1, 1 }}
+"""
+    (tmp_path / "scene.hdr").write_text(header)
+    table = pw.read(tmp_path / "scene.hdr")
+    np.testing.assert_array_equal(table.X, cube.reshape(6, 5)[:, [0, 1, 3, 4]])
+    assert table.feature_names == ["400.0 nm", "410.0 nm", "430.0 nm", "440.0 nm"]
+    assert table.map_shape == (2, 3)
+    with pytest.raises(ReaderError, match=r"has a header \(.hdr\) beside it"):
+        pw.read(tmp_path / "scene.img")
+    (tmp_path / "scene.img").write_bytes(b"head")
+    with pytest.raises(ReaderError, match="has 4 bytes, and its header declares"):
+        pw.read(tmp_path / "scene.hdr")
+    (tmp_path / "scene.img").unlink()
+    with pytest.raises(ReaderError, match="the file of numbers is not beside it"):
+        pw.read(tmp_path / "scene.hdr")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_files_of_rosettasciio(tmp_path: Path):
+    hs = pytest.importorskip("hyperspy.api")
+    signal = hs.signals.Signal1D(RNG.random((2, 3, 8)))
+    signal.axes_manager[-1].scale, signal.axes_manager[-1].units = 0.5, "keV"
+    signal.save(tmp_path / "a.hspy")
+    table = pw.read(tmp_path / "a.hspy")
+    np.testing.assert_array_equal(table.X, signal.data.reshape(6, 8))
+    assert (table.map_shape, table.feature_names[1]) == ((2, 3), "0.5 keV")

@@ -1,0 +1,111 @@
+"""Objects of other libraries, given to estimators as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+import partwise as pw
+from partwise.exceptions import InputError
+
+RNG = np.random.default_rng(1)
+H = RNG.random((2, 7)) ** 3
+W = RNG.random((12, 2))
+X = W @ H
+NAMES = [f"f{j}" for j in range(7)]
+SAMPLES = [f"s{i}" for i in range(12)]
+PLAIN = pw.SPA(2).fit(X)
+
+
+def test_a_table_and_its_names_through_set_output(tmp_path: Path):
+    pd.DataFrame(X, index=SAMPLES, columns=NAMES).to_csv(tmp_path / "a.csv")
+    table = pw.read(tmp_path / "a.csv")
+    model = pw.SPA(2).set_output(transform="pandas").fit(table)
+    weights = model.transform(table)
+    assert weights.index.tolist() == SAMPLES
+    assert weights.columns.tolist() == ["Part 1", "Part 2"]
+    assert model.feature_names_in_.tolist() == NAMES
+    assert pw.SPA(2).set_output(transform="pandas").fit_transform(table).index.tolist() == SAMPLES
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "lazy"])
+def test_columns_in_another_order_are_put_right(library: str):
+    frame = {"pandas": pd.DataFrame, "polars": pl.DataFrame}.get(library, pl.LazyFrame)(
+        dict(zip(NAMES, X.T, strict=True))
+    )
+    turned = frame[NAMES[::-1]] if library != "lazy" else frame.select(NAMES[::-1])
+    model = pw.SPA(2).fit(frame)
+    np.testing.assert_array_equal(model.transform(turned), model.transform(frame))
+    np.testing.assert_array_equal(model.transform(pw.open_source(turned)), model.transform(frame))
+
+
+def test_parts_and_samples_are_matched_by_name():
+    parts, turned = pd.DataFrame(H, columns=NAMES), pd.DataFrame(H, columns=NAMES)[NAMES[::-1]]
+    match = pw.metrics.match_components(turned, parts)
+    np.testing.assert_allclose(match.cosines, 1.0)
+    assert match.permutation.tolist() == [0, 1]
+    np.testing.assert_allclose(pw.nnls(turned, pd.DataFrame(X, columns=NAMES)), W, atol=1e-12)
+    other = turned.rename(columns={"f3": "g3"})
+    with pytest.raises(InputError, match=r"components are not those of truth: it lacks 'f3' and has 'g3' besides"):
+        pw.metrics.match_components(other, parts)
+    with pytest.raises(InputError, match=r"columns of H are not those of X: it lacks 'f3'"):
+        pw.nnls(other, pd.DataFrame(X, columns=NAMES))
+
+
+def test_xarray_of_two_and_three_dimensions():
+    xr = pytest.importorskip("xarray")
+    bands = 400.0 + 10.0 * np.arange(7)
+    flat = xr.DataArray(X, dims=("sample", "f"), coords={"sample": SAMPLES, "f": NAMES})
+    weights = pw.SPA(2).fit_transform(flat)
+    assert weights.dims == ("sample", "part")
+    np.testing.assert_array_equal(weights.values, PLAIN.transform(X))
+    assert weights.coords["sample"].values.tolist() == SAMPLES
+    # bands first, as satellites have it: the dimension's name says what a feature is
+    cube = xr.DataArray(X.T.reshape(7, 3, 4), dims=("wavelength", "y", "x"), coords={"wavelength": bands})
+    cube.coords["wavelength"].attrs["units"] = "nm"
+    model = pw.SPA(2).fit(cube)
+    maps = model.transform(cube)
+    assert dict(maps.sizes) == {"y": 3, "x": 4, "part": 2}
+    np.testing.assert_array_equal(maps.values.reshape(12, 2), PLAIN.transform(X))
+    assert model.feature_names_in_[0] == "400 nm"
+    with pytest.raises(InputError, match="is a Dataset of xarray; give one of its variables: 'a'"):
+        pw.SPA(2).fit(xr.Dataset({"a": cube}))
+
+
+@pytest.mark.filterwarnings("ignore")  # of anndata about pandas
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_anndata_in_memory(sparse: bool):
+    anndata = pytest.importorskip("anndata")
+    adata = anndata.AnnData(sp.csr_matrix(X) if sparse else X)
+    adata.obs_names, adata.var_names = SAMPLES, NAMES
+    model = pw.SPA(2).fit(adata)
+    assert model.feature_names_in_.tolist() == NAMES
+    np.testing.assert_allclose(model.transform(adata), PLAIN.transform(X), atol=1e-12)
+    np.testing.assert_allclose(model.transform(adata[:, NAMES[::-1]]), PLAIN.transform(X), atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_signal_of_hyperspy():
+    hs = pytest.importorskip("hyperspy.api")
+    signal = hs.signals.Signal1D(X.reshape(3, 4, 7))
+    axis = signal.axes_manager[-1]
+    axis.offset, axis.scale, axis.units = 100.0, 5.0, "eV"
+    signal.axes_manager[0].scale = 0.5
+    model = pw.SPA(2).fit(signal)
+    assert model.feature_names_in_.tolist()[:2] == ["100 eV", "105 eV"]
+    maps = model.transform(signal)
+    np.testing.assert_array_equal(maps.data.reshape(2, 12).T, PLAIN.transform(X))
+    assert maps.axes_manager.signal_axes[0].scale == 0.5
+
+
+def test_names_of_dask_data_frames():
+    dd = pytest.importorskip("dask.dataframe")
+    frame = dd.from_pandas(pd.DataFrame(X, columns=NAMES), npartitions=2)
+    model = pw.SPA(2).fit(frame)
+    assert model.feature_names_in_.tolist() == NAMES
+    np.testing.assert_allclose(np.asarray(model.transform(frame[NAMES[::-1]])), PLAIN.transform(X), atol=1e-12)

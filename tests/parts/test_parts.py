@@ -1,0 +1,174 @@
+"""Parts: what it decides for which data, that it tells, and that every decision can be taken from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import partwise as pw
+from partwise.exceptions import DegenerateDataWarning, InputError
+from partwise.sources.memory import MemorySource
+
+families = pytest.importorskip("benchmarks.parts_families")
+
+
+def few(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
+    W = rng.gamma(1.0, size=(n, k)) * (rng.random((n, k)) < 0.5)
+    W[~W.any(axis=1), 0] = 1.0
+    return W
+
+
+def data(kind: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    H, W = rng.gamma(0.3, size=(4, 60)), few(rng, 300, 4)
+    if kind == "signed":
+        H = rng.standard_normal((4, 60))
+    S = W @ H
+    size = S.std()
+    made = {
+        "exact": lambda: S,
+        "signed": lambda: S + 0.1 * size * rng.standard_normal(S.shape),
+        "white": lambda: S + 0.3 * size * rng.standard_normal(S.shape),
+        "counts": lambda: rng.poisson(400.0 * S / S.sum(axis=1).mean()).astype(float),
+        "varying": lambda: families.varying(rng, rng.dirichlet([0.2] * 4, 300), families.spectra(rng, 4, 60), 0.1),
+    }
+    return made[kind](), H
+
+
+def error(model: Any, H: np.ndarray) -> float:
+    return float(pw.metrics.match_components(np.asarray(model.components_, float), H).errors.mean())
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "reason", "most"),
+    [
+        ("exact", "facets", "exact", 1e-6),
+        ("signed", "facets", "signed", 0.05),
+        ("white", "bayes", "evidence", 0.08),
+        ("counts", "likelihood", "counts", 0.08),
+        ("varying", "archetypes", "varies", 1.0),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_data_decides(kind: str, method: str, reason: str, most: float) -> None:
+    X, H = data(kind)
+    model = pw.Parts(4, judge=False, random_state=0).fit(X)
+    assert (model.method_.name, model.method_.reason) == (method, reason)
+    assert error(model, H) < most
+    assert (kind == "signed") == bool((model.components_ < 0.0).any())
+    assert method in model.explain()
+    assert str(model.noise_) in model.explain()
+
+
+def test_averages_are_nearer_than_fits() -> None:
+    X, H = data("white")
+    found = pw.Parts(4, judge=False, random_state=0).fit(X)
+    assert error(found, H) < 0.95 * error(pw.Facets(4, random_state=0).fit(X), H)
+    assert error(found, H) < 0.95 * error(pw.HALS(4, random_state=0).fit(np.maximum(X, 0.0)), H)
+
+
+def test_anchors_where_nothing_is_ever_absent() -> None:
+    rng = np.random.default_rng(1)
+    H = families.zeros(rng, 4, 60)
+    S = rng.dirichlet([3.0] * 4, 400) @ H
+    X = S + 0.03 * np.sqrt((S**2).mean()) * rng.standard_normal(S.shape)
+    model = pw.Parts(4, judge=False, random_state=0).fit(X)
+    assert model.method_.facts["absent"] < 0.03
+    assert set(model.method_.tried) == {"facets", "pw-spa"}
+    assert error(model, H) < 0.5 * error(pw.Facets(4, random_state=0).fit(X), H)
+
+
+def test_with_nothing_given() -> None:
+    X, H = data("counts")
+    model = pw.Parts(random_state=0).fit(X)
+    assert model.choice_.k == model.n_components_ == 4
+    assert error(model, H) < 0.08
+    assert [row.verdict for row in model.verdicts_] == ["found again"] * 4
+    assert "stand above" in model.explain()
+
+
+@pytest.mark.parametrize("method", ["hals", "TSVDNMF", "bayes", "likelihood", "pw-spa"])
+def test_a_method_by_name(method: str) -> None:
+    X, _ = data("counts")
+    model = pw.Parts(4, method=method, judge=False, random_state=0).fit(X)
+    assert model.method_.reason == "asked"
+    assert "asked for by name" in str(model.method_)
+    assert isinstance(model.estimator_, pw.estimators.catalog.find_method(method).kind)
+
+
+def test_wrong_names() -> None:
+    X, _ = data("exact")
+    with pytest.raises(InputError, match="no method 'nonsense'"):
+        pw.Parts(4, method="nonsense").fit(X)
+    with pytest.raises(InputError, match="another method"):
+        pw.Parts(4, method="parts").fit(X)
+
+
+def test_parts_that_are_not_there_are_told() -> None:
+    X = np.random.default_rng(0).random((60, 20))
+    with pytest.warns(DegenerateDataWarning, match="determined by the data"):
+        model = pw.Parts(5, method="facets", random_state=0).fit(X)
+    assert "not determined" in [row.verdict for row in model.verdicts_]
+
+
+def test_too_few_samples_to_halve() -> None:
+    X, _ = data("exact")
+    with pytest.warns(DegenerateDataWarning) as caught:
+        assert pw.Parts(3, random_state=0).fit(X[:5]).verdicts_ is None
+    assert "not-judged" in [getattr(one.message, "kind", "") for one in caught]
+
+
+def test_a_number_that_is_not_sure_is_told() -> None:
+    X, _ = data("white")
+    with pytest.warns(DegenerateDataWarning, match="number of parts is not sure"):
+        model = pw.Parts(judge=False, random_state=0).fit(X[:5])
+    assert model.choice_.verdict == "undecided"
+
+
+class Changing(MemorySource):
+    """Rows that are lost while they are looked at."""
+
+    passes = 0
+
+    def block(self, i: int) -> Any:
+        self.passes += 1
+        return super().block(i) * (np.nan if self.passes > 3 else 1.0)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_that_change_while_it_chooses() -> None:
+    model = pw.Parts(random_state=0)
+    with pytest.raises(InputError, match="is not what it was"):
+        model.fit(Changing(data("white")[0]))
+    assert not hasattr(model, "components_")
+
+
+def test_nothing_to_tell_before_a_fit() -> None:
+    with pytest.raises(NotFittedError):
+        pw.Parts().explain()
+
+
+def test_saved_whole(tmp_path: Path) -> None:
+    X, _ = data("white")
+    model = pw.Parts(random_state=0).fit(X)
+    pw.save(model, tmp_path / "model.safetensors")
+    again = pw.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+    np.testing.assert_array_equal(again.estimator_.deviations_, model.estimator_.deviations_)
+    assert again.explain() == model.explain()
+    assert pw.judge(again, X).rows == model.verdicts_.rows
+
+
+def test_units_and_preparation() -> None:
+    X, _ = data("counts")
+    one = pw.Parts(4, judge=False, random_state=0).fit(X)
+    other = pw.Parts(4, judge=False, random_state=0).set_weighing(None).fit(X)
+    assert one.method_.name == "likelihood"
+    assert other.weighing_.column_scale is None
+    prepared = pw.Parts(4, judge=False, random_state=0).set_preparation("unit").fit(X)
+    np.testing.assert_allclose(prepared.transform(7.0 * X), prepared.transform(X), atol=1e-12)
+    np.testing.assert_allclose(prepared.proportions(X).sum(axis=1), 1.0)
