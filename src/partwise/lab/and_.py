@@ -129,7 +129,7 @@ FIGURE1 = Experiment(
     "HALS and ANLS also run without the clamp on the components. Verdicts are on passes over the data, which no load "
     "of the machine changes: a pass is a product with the data, two an iteration for all (at least one for LDA; eight "
     "more before the first stage of Facets), 250 iterations for all. Times are in a table. A fit also has a limit of "
-    "time (240 s at full size, two seeds in place of three, so that all takes less than two hours).",
+    "processor time (240 s at full size, two seeds in place of three, so that all takes less than two hours).",
     cases=_figure1_cases,
     methods=("and-published", "facets-same-start", "facets", *COMPETITORS, *SIGNED),
     measures=(

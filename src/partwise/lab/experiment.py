@@ -113,7 +113,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Contender:
-    """A method under its name: ``run(problem, seed, budget)`` with a limit in seconds or None; what it is, in words.
+    """A method under its name: ``run(problem, seed, budget)``, the last None if there is no limit; and a note on it.
 
     It is `literal` if constants, starts, weights and preparation are the published ones, and nothing is ours. What
     `needs` another library (a module's name) is left out, and told, where that is not installed; what is made for some
@@ -184,7 +184,7 @@ class Experiment:
     seeds : mapping of size to int
         Repetitions.
     budget : mapping of size to seconds
-        Limit of one fit, where the method can be stopped.
+        Limit of one fit in seconds of the processor, where the method can be stopped.
     slow : tuple of str
         Methods that only ``--full`` runs, unless they are asked for by name.
     keep : bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,12 @@ def ratio(
     number = result.table.mean if how == "mean" else result.table.worst
     rows = {"method": method, **equal}
     return quotient(number(column, **(rows | dict(of or {}))), number(column, **(rows | dict(to or {}))))
+
+
+def over_best(result: Reproduction, method: str, *, column: str, than: Sequence[str], **equal: Any) -> float:
+    """The mean of a column over the least mean of several others: of what is no method too, if it is named."""
+    others = [result.table.mean(column, method=name, **equal) for name in than]
+    return quotient(result.table.mean(column, method=method, **equal), float(np.min(others)))
 
 
 def spread(result: Reproduction, method: str, *, column: str, **equal: Any) -> float:
@@ -97,5 +103,6 @@ def told(value: float, style: str) -> str:
 
 
 STATISTICS: dict[str, Statistic] = {
-    function.__name__: function for function in (mean, worst, least, ratio, worst_ratio, spread, straightness, exponent)
+    function.__name__: function
+    for function in (mean, worst, least, ratio, over_best, worst_ratio, spread, straightness, exponent)
 }

@@ -6,12 +6,10 @@ import time
 from functools import partial
 from typing import Any
 
-from partwise.algorithms.loop import Progress
 from partwise.estimators.catalog import METHODS, Method
-from partwise.lab.contenders.base import facts_of
+from partwise.lab.contenders.base import facts_of, within
 from partwise.lab.experiment import Contender, Found, Problem
 from partwise.lab.peers import PEERS
-from partwise.outcomes import Stop
 
 # linear programs with a variable for every pair of samples, or one for every sample: minutes beyond this
 LONGEST = {"SeparableLP": 100, "ConvexHull": 1000}
@@ -31,7 +29,7 @@ def catalogued(method: Method, problem: Problem, seed: int, budget: float | None
     if "random_state" in known:
         model.set_params(random_state=seed)
     if budget is not None and "callbacks" in known:
-        model.set_params(callbacks=[partial(_used_up, begin=time.process_time(), budget=budget)])
+        model.set_params(callbacks=[within(budget)])
     begin, work = time.perf_counter(), time.process_time()
     W = model.fit_transform(X)
     seconds, work = time.perf_counter() - begin, time.process_time() - work
@@ -39,12 +37,6 @@ def catalogued(method: Method, problem: Problem, seed: int, budget: float | None
     # a method that gives proportions of its own is asked for them
     own = partial(model.proportions, X) if hasattr(model, "proportions") else None
     return Found(model.components_, weights=W, proportions=own, facts=facts)
-
-
-def _used_up(progress: Progress, begin: float, budget: float) -> Stop | None:
-    """The limit is on the processor's time, which is what is compared, and not on that of a machine that others use."""
-    used = time.process_time() - begin
-    return Stop("time", used, budget) if used > budget else None
 
 
 OURS: tuple[Contender, ...] = tuple(
