@@ -11,11 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from partwise.cli.app import app
-from partwise.lab import document, experiments, load_result, run_experiment
+from partwise.lab import Reproduction, document, experiments, find_experiment, grid_table, load_result, run_experiment
 from partwise.lab import kept as kept_files
 from partwise.lab.claim import FAILED, SIDES
 from partwise.lab.document import render, write_document
 from partwise.lab.kept import Kept, choose, keep, load_kept
+from partwise.lab.measurements import Measurements
 from tests.lab.toys import TOY
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -114,6 +115,21 @@ def test_committed_page_is_what_the_files_give():
     assert {path.relative_to(DOCS).as_posix() for path in (DOCS / "lab").rglob("*.svg")} == addresses
     assert {path.name for path in (DOCS / "lab").iterdir()} <= set(experiments())
     assert sum(path.stat().st_size for path in (DOCS / "lab").rglob("*") if path.is_file()) < LARGEST
+
+
+def test_map_is_of_the_grid():
+    errors = {"facets": 0.0, "hals-cold": 4e-4, "mu-cold": 0.126}
+    rows = [
+        {"case": case, "method": name, "seed": 0, "part_error": error}
+        for case in ("DIR", "DIR, noise 0.01", "DIR, noise 0.1")
+        for name, error in errors.items()
+    ]
+    manifest = {"size": "quick", "seeds": 1}
+    result = Reproduction(find_experiment("cold-start-grid"), Measurements(rows), Measurements([]), manifest)
+    lines = grid_table.table(result).splitlines()
+    assert [line.split(" | ")[0] for line in lines[:5]] == ["| data", "| ---", "| DIR", "| DIR, noise", ""]
+    assert lines[2] == "| DIR | **0** | – | – | – | 4e-4 | 0.13 | – | – | – | – |"
+    assert "Size quick: 600 samples, 100 features, 8 parts; 1 seed;" in lines[-1]
 
 
 def test_committed_verdicts_follow_from_their_numbers_and_the_register():

@@ -13,10 +13,11 @@ from partwise.lab import find_experiment, peers, truths
 from partwise.lab.collect import files_of
 from partwise.lab.contenders import CONTENDERS, ours
 from partwise.lab.experiment import Contender, Found, Problem
+from partwise.lab.markdown import insert, marks
 from partwise.lab.measures import MEASURES
 from partwise.lab.peers.base import peer
 from partwise.lab.run import run_experiment
-from partwise.lab.truth_table import BEGIN, END, insert, table
+from partwise.lab.truth_table import table
 from partwise.lab.truths.base import KINDS, classes_by_parts, matched_parts, matched_proportions
 
 TRUTH = find_experiment("truth")
@@ -128,6 +129,8 @@ def test_the_table_of_a_run(tmp_path: Path):
     assert text.splitlines()[0] == "|  | toy |"
     assert f"**{best:.2f}**<br><small>" in text
     assert "| trivial-constant |" in text
-    page = insert(f"before\n{BEGIN}old\n{END}after\n", [result])
-    assert page == f"before\n{BEGIN}\n{text}\n{END}after\n"
-    assert insert("no marks", [result]) == "no marks"
+    begin, end = marks("truth")
+    page = f"before\n{begin}old\n{end}after\n"
+    assert insert(page, "truth", text) == f"before\n{begin}\n{text}\n{end}after\n"
+    assert insert(page, "another", text) == page
+    assert insert(page, "truth", "") == f"before\n{begin}{end}after\n"

@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from partwise.lab import grid_table, truth_table
 from partwise.lab.claim import GOOD, SIDES, UNKNOWN, Claim
 from partwise.lab.kept import FILES, Kept, load_kept
+from partwise.lab.markdown import insert, row
 from partwise.lab.measurements import Row, write_bytes
 from partwise.lab.registry import experiments
-from partwise.lab.truth_table import insert
 
 PAGE = "lab.md"  # in the folder of the documentation
-CHOOSING, OPENING = "choosing.md", "truth"  # a page that the table of an experiment opens
+CHOOSING = "choosing.md"  # a page with tables of experiments
+TABLES = {"truth": truth_table.table, "cold-start-grid": grid_table.table}
 MARK = "<!-- results -->\n"  # where the results go in the text of the page
 
 
@@ -47,7 +49,7 @@ def write_document(docs: Path) -> Path:
 
 
 def opened(docs: Path, found: Sequence[Kept]) -> str:
-    """The page on choosing a method with the table of the truth made anew.
+    """The page on choosing a method with its tables made anew.
 
     Parameters
     ----------
@@ -61,8 +63,11 @@ def opened(docs: Path, found: Sequence[Kept]) -> str:
     str
         The page.
     """
-    results = [one.result for one in found if one.experiment.name == OPENING]
-    return insert((docs / CHOOSING).read_text(encoding="utf-8"), results)
+    kept = {one.experiment.name: one.result for one in found}
+    page = (docs / CHOOSING).read_text(encoding="utf-8")
+    for name, table in TABLES.items():
+        page = insert(page, name, table(kept[name]) if name in kept else "")
+    return page
 
 
 def render(found: Sequence[Kept]) -> str:
@@ -211,4 +216,5 @@ def _drawn(drawing: Any) -> bytes:
 
 
 def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    """With bars in the words of claims, which are none of the table's."""
+    return row(cell.replace("|", chr(92) + "|") for cell in cells)

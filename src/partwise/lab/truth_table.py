@@ -10,11 +10,12 @@ import numpy as np
 from partwise.estimators.catalog import METHODS
 from partwise.lab.experiment import Reproduction
 from partwise.lab.figures import methods
+from partwise.lab.markdown import row
 from partwise.lab.measures import MEASURES
 from partwise.lab.peers import PEERS
+from partwise.lab.truth import group_mean
 from partwise.lab.truths.base import KINDS
 
-BEGIN, END = "<!-- truth: made by `partwise lab document`, change nothing in here -->\n", "<!-- end of truth -->\n"
 KIND_WORDS = {
     "spectra": "mean angle to the true spectra, in degrees",
     "proportions": "mean absolute error of the proportions",
@@ -22,29 +23,6 @@ KIND_WORDS = {
     "images": "share of the images found (cosine above 0.99)",
     "texts": "NMI and accuracy of the class of the largest weight",
 }
-
-
-def insert(page: str, results: Sequence[Reproduction]) -> str:
-    """A page with the table between its marks made anew; as it is where there are no marks.
-
-    Parameters
-    ----------
-    page : str
-        The page, in Markdown.
-    results : sequence of Reproduction
-        What is kept of the experiment "truth"; none leaves the place empty.
-
-    Returns
-    -------
-    str
-        The page.
-    """
-    if BEGIN not in page or END not in page:
-        return page
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    # a table of Markdown needs an empty line on either side
-    return before + BEGIN + "".join(f"\n{table(one)}\n" for one in results[:1]) + END + after
 
 
 def table(result: Reproduction) -> str:
@@ -61,18 +39,11 @@ def table(result: Reproduction) -> str:
         Markdown, with what the numbers are.
     """
     groups = result.table.distinct("group")
-    lines = [_row(["", *groups]), _row(["---", *["---:"] * len(groups)])]
+    lines = [row(["", *groups]), row(["---", *["---:"] * len(groups)])]
     best = {group: _best(result, group) for group in groups}
     rows = [name for name in (*methods(result), *result.experiment.trivials) if len(result.table.where(method=name))]
-    lines += [_row([_named(name), *(_cell(result, name, group, best[group]) for group in groups)]) for name in rows]
+    lines += [row([_named(name), *(_cell(result, name, group, best[group]) for group in groups)]) for name in rows]
     return "\n".join(lines) + "\n\n" + _legend(result, groups)
-
-
-def means(result: Reproduction, group: str, method: str, measure: str) -> float:
-    """The mean over the data sets of a group; of all of them or none."""
-    rows = result.table.where(group=group)
-    values = [rows.mean(measure, case=case, method=method) for case in rows.distinct("case")]
-    return float(np.mean(values))
 
 
 def _kind(result: Reproduction, group: str) -> Any:
@@ -82,7 +53,7 @@ def _kind(result: Reproduction, group: str) -> Any:
 def _best(result: Reproduction, group: str) -> float:
     """What a method of ours or of others reaches at best, as it is printed."""
     measure = MEASURES[_kind(result, group).measures[0]]
-    found = np.array([means(result, group, name, measure.name) for name in methods(result)])
+    found = np.array([group_mean(result, name, column=measure.name, group=group) for name in methods(result)])
     found = found[np.isfinite(found)]
     if not len(found):
         return float("nan")
@@ -91,14 +62,14 @@ def _best(result: Reproduction, group: str) -> float:
 
 def _cell(result: Reproduction, name: str, group: str, best: float) -> str:
     measures = [MEASURES[measure] for measure in _kind(result, group).measures]
-    numbers = [means(result, group, name, measure.name) for measure in measures]
+    numbers = [group_mean(result, name, column=measure.name, group=group) for measure in measures]
     if not np.isfinite(numbers).all():
         return "–"
     short = [format(number, measure.style) for number, measure in zip(numbers, measures, strict=True)]
     text = " / ".join(short)
     if name not in result.experiment.trivials and short[0] == format(best, measures[0].style):
         text = f"**{text}**"
-    seconds = means(result, group, name, "processor")
+    seconds = group_mean(result, name, column="processor", group=group)
     return f"{text}<br><small>{_seconds(seconds)}</small>" if np.isfinite(seconds) else text
 
 
@@ -125,7 +96,3 @@ def _legend(result: Reproduction, groups: Sequence[str]) -> str:
         f"{seeds} seed{'s' if seeds != 1 else ''}; ours are stopped after {limit:g} s of it where they can be. "
         f"Others: {notes}. trivial-constant is no method: every part is the mean sample.\n"
     )
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -68,16 +68,20 @@ def _table2_cases(size: Size) -> Sequence[Case]:
     ]
 
 
+def best_of(result: Reproduction, column: str, case: str, methods: Sequence[str]) -> float:
+    """The largest mean of a column among the methods that were measured."""
+    means = [result.table.mean(column, case=case, method=name) for name in methods]
+    return max((value for value in means if np.isfinite(value)), default=NOTHING)
+
+
 def relative_gain(
     result: Reproduction, method: str, column: str, cases: Sequence[str], baselines: Sequence[str]
 ) -> float:
     """Mean, over the cases where a baseline is above zero, of the gain over the best of them, in per cent."""
-    gains = []
-    for case in cases:
-        others = [result.table.mean(column, case=case, method=other) for other in baselines]
-        known = [other for other in others if np.isfinite(other)]
-        if known and max(known) > 0.0:
-            gains.append(result.table.mean(column, case=case, method=method) / max(known) - 1.0)
+    best = {case: best_of(result, column, case, baselines) for case in cases}
+    gains = [
+        result.table.mean(column, case=case, method=method) / best[case] - 1.0 for case in cases if best[case] > 0.0
+    ]
     return 100.0 * float(np.mean(gains)) if gains else NOTHING
 
 
@@ -88,9 +92,7 @@ def _gain(result: Reproduction, method: str, *, column: str) -> float:
 
 def _best_baseline(result: Reproduction, method: str, *, case: str) -> float:
     """The largest score of a separable method."""
-    scores = [result.table.mean("score", case=case, method=other) for other in BASELINES]
-    known = [score for score in scores if np.isfinite(score)]
-    return float(max(known)) if known else NOTHING
+    return best_of(result, "score", case, BASELINES)
 
 
 def _lead(result: Reproduction, method: str, *, over: str, case: str) -> float:
@@ -111,15 +113,9 @@ def _own_table(result: Reproduction, method: str, claim: Claim) -> str:
 
 def _best_elsewhere(result: Reproduction, method: str) -> float:
     """Number of columns, other than the first, in which the method is ahead of all baselines."""
-    ahead = 0
-    for name in NAMES[1:]:
-        others = [result.table.mean("score", case=name, method=other) for other in BASELINES]
-        known = [other for other in others if np.isfinite(other)]
-        own = result.table.mean("score", case=name, method=method)
-        if not known or np.isnan(own):
-            return NOTHING
-        ahead += own >= max(known)
-    return float(ahead)
+    own = [result.table.mean("score", case=name, method=method) for name in NAMES[1:]]
+    best = [best_of(result, "score", name, BASELINES) for name in NAMES[1:]]
+    return NOTHING if np.isnan([own, best]).any() else float(np.sum(np.greater_equal(own, best)))
 
 
 def _ahead_in(result: Reproduction, method: str, *, column: str, of: str) -> float:
