@@ -5,6 +5,7 @@ A new estimator joins ``METHODS``; tests that do not apply to it are left out by
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import pickle
 import warnings
@@ -143,8 +144,9 @@ METHODS = [
     at_once("tsvdnmf-refined", lambda **p: pw.TSVDNMF(**{"refine": True, **p}), signed=True, clusters=True),
     at_once("tsvd", pw.TSVD, signed=True, clusters=True),
     at_once("kmeans", pw.KMeans, signed=True, clusters=True),
-    at_once("archetypes", lambda **p: pw.Archetypes(**{"starts": 4, **p}), signed=True, clusters=True),
-    at_once("parts", lambda **p: pw.Parts(**{"judge": False, **p}), signed=True, clusters=True),
+    at_once("archetypes", lambda **p: pw.Archetypes(**{"starts": 2, **p}), signed=True, clusters=True),
+    # what it chooses by itself is slower, and is among scikit-learn's checks below and in tests/parts
+    at_once("parts", lambda **p: pw.Parts(**{"method": "facets", "judge": False, **p}), signed=True, clusters=True),
     at_once("spa", pw.SPA, signed=True),
     at_once("pw-spa", pw.PreconditionedSPA, signed=True),
     at_once("er-spa", lambda **p: pw.EllipsoidalSPA(**{"axis": "features", **p}), signed=True),
@@ -155,14 +157,20 @@ METHODS = [
     at_once("conservative", lambda **p: pw.ConservativeNMF(**{"relaxation": 0.3, "max_passes": 2, **p}), online=True),
 ]
 
-every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
-every_iterative = pytest.mark.parametrize(
-    "method", [method for method in METHODS if method.iterates], ids=lambda method: method.name
-)
-every_start = pytest.mark.parametrize(
-    ("method", "init"),
-    [pytest.param(method, init, id=f"{method.name}-{init}") for method in METHODS for init in method.inits],
-)
+
+def methods(wanted: Callable[[Method], bool] = lambda method: True) -> Any:
+    """Run a test of the methods that it is about; for the others there is no cell."""
+    return pytest.mark.parametrize("method", [one for one in METHODS if wanted(one)], ids=lambda method: method.name)
+
+
+def starts(wanted: Callable[[Method], bool] = lambda method: True) -> Any:
+    """Run a test of the methods that it is about, from each of their starts."""
+    cells = [pytest.param(one, init, id=f"{one.name}-{init}") for one in METHODS if wanted(one) for init in one.inits]
+    return pytest.mark.parametrize(("method", "init"), cells)
+
+
+every_method, every_start = methods(), starts()
+every_iterative = methods(lambda method: method.iterates)
 
 ROWS, FEATURES = 40, 9
 
@@ -176,6 +184,21 @@ def make_data() -> np.ndarray:
 X = make_data()
 H0 = np.random.default_rng(4).random((3, FEATURES)) + 0.1
 COUNTS = np.random.default_rng(5).integers(0, 4, (ROWS, FEATURES))
+
+
+FORMATS: dict[str, Callable[[np.ndarray], Any]] = {
+    "dense": np.asarray,
+    "csr": sp.csr_array,
+    "blocks": lambda X: pw.open_source(X, block_rows=9),
+}
+
+
+@functools.cache
+def fitted(name: str, iterations: int = 6, init: str | None = None, form: str = "dense") -> tuple[Any, np.ndarray]:
+    """A model of ``X`` and its weights, made once: what many cells compare with, and none changes."""
+    (method,) = [one for one in METHODS if one.name == name]
+    model = method.few(iterations, **({} if init is None else {"init": H0 if init == "H0" else init}))
+    return model, model.fit_transform(FORMATS[form](X))
 
 
 def assert_close(actual: Any, expected: Any, tolerance: float) -> None:
@@ -245,11 +268,9 @@ def test_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
 # --- what it finds ------------------------------------------------------------------------------------------
 
 
-@every_start
+@starts(lambda method: np.isfinite(method.recovery_error))
 @pytest.mark.parametrize("alpha", [0.1, 0.3])
 def test_recovers_a_factorization_that_is_unique(method: Method, init: str, alpha: float) -> None:
-    if not np.isfinite(method.recovery_error):
-        pytest.skip("not within its model")
     data = pw.datasets.make_laurberg(alpha)
     model = method.make(n_components=3, init=init, random_state=1, **method.recovery)
     W = model.fit_transform(data.X)
@@ -261,10 +282,8 @@ def test_recovers_a_factorization_that_is_unique(method: Method, init: str, alph
     assert model.reconstruction_error_ <= 10 * method.recovery_error
 
 
-@every_start
+@starts(lambda method: method.monotone)
 def test_objective_never_rises(method: Method, init: str) -> None:
-    if not method.monotone:
-        pytest.skip("not promised")
     objective = method.few(60, init=init).fit(X).history_["objective"]
     assert np.diff(objective).max() <= 1e-13 * np.vdot(X, X)
     assert objective[-1] < objective[0]
@@ -285,10 +304,8 @@ def test_non_negative_and_of_the_right_shape(method: Method) -> None:
     assert model.reconstruction_error_ == pytest.approx(np.linalg.norm(X - W @ model.components_) / np.linalg.norm(X))
 
 
-@every_method
+@methods(lambda method: method.name != "parts")  # which chooses the number
 def test_n_components_is_by_default_as_many_as_can_be(method: Method) -> None:
-    if method.name == "parts":
-        pytest.skip("it chooses the number")
     assert method.few(1, n_components=None).fit(X[:5]).n_components_ == 5
     assert method.few(1, n_components=None).fit(X).n_components_ == FEATURES
 
@@ -296,13 +313,14 @@ def test_n_components_is_by_default_as_many_as_can_be(method: Method) -> None:
 # --- invariances --------------------------------------------------------------------------------------------
 
 
-@every_start
+@starts(
+    lambda method: not (method.clusters or method.online)
+)  # k-means starts at random records, a stream has an order
 def test_order_of_rows_does_not_matter(method: Method, init: str) -> None:
-    if method.clusters or method.online:
-        pytest.skip("k-means starts at random records, a stream has an order")
     order = np.random.default_rng(0).permutation(ROWS)
-    model, other = method.few(init=init), method.few(init=init)
-    W, W_other = model.fit_transform(X), other.fit_transform(X[order])
+    model, W = fitted(method.name, init=init)
+    other = method.few(init=init)
+    W_other = other.fit_transform(X[order])
     assert_close(other.components_, model.components_, method.same)
     assert_close(W_other, W[order], max(method.same, method.alone))
 
@@ -310,8 +328,9 @@ def test_order_of_rows_does_not_matter(method: Method, init: str) -> None:
 @every_start
 @pytest.mark.parametrize("c", [1e-150, 1e-3, 7.0, 1e150])
 def test_unit_of_the_data_does_not_matter(method: Method, init: str, c: float) -> None:
-    model, other = method.few(init=init), method.few(init=init)
-    product = model.inverse_transform(model.fit_transform(X))
+    model, W_model = fitted(method.name, init=init)
+    other = method.few(init=init)
+    product = model.inverse_transform(W_model)
     W = other.fit_transform(c * X)
     assert_close(other.inverse_transform(W) / c, product, max(method.same, method.alone))
     assert other.reconstruction_error_ == pytest.approx(model.reconstruction_error_, rel=1e-6)
@@ -327,11 +346,11 @@ def test_data_that_cannot_be_squared_is_refused(method: Method, c: float, kind: 
 
 @every_method
 @pytest.mark.parametrize("rows", [1, 7, 16, 39])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
-def test_partition_does_not_matter(method: Method, rows: int, form: Any) -> None:
-    model, other = method.few(), method.few()
-    W = model.fit_transform(form(X))
-    W_other = other.fit_transform(pw.open_source(form(X), block_rows=rows))
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_partition_does_not_matter(method: Method, rows: int, form: str) -> None:
+    model, W = fitted(method.name, form=form)
+    other = method.few()
+    W_other = other.fit_transform(pw.open_source(FORMATS[form](X), block_rows=rows))
     assert_close(other.components_, model.components_, 1e-10)
     assert_close(W_other, W, max(1e-10, method.alone))
     if method.iterates:
@@ -381,8 +400,8 @@ FORMS: dict[str, Callable[[np.ndarray, Path], Any]] = {
 @every_method
 @pytest.mark.parametrize("form", FORMS)
 def test_where_the_rows_live_does_not_matter(method: Method, form: str, tmp_path: Path) -> None:
-    model, other = method.few(4), method.few(4)
-    W = model.fit_transform(X)
+    model, W = fitted(method.name, 4)
+    other = method.few(4)
     with dask.config.set(scheduler="synchronous"):
         data = FORMS[form](X, tmp_path)
         W_other = other.fit_transform(data)
@@ -396,11 +415,11 @@ def test_where_the_rows_live_does_not_matter(method: Method, form: str, tmp_path
 
 
 @every_method
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda X: pw.open_source(X, block_rows=9)])
-def test_single_precision_stays(method: Method, form: Any) -> None:
-    model, single = method.few(init=H0), method.few(init=H0)
-    W = model.fit_transform(X)
-    W_single = single.fit_transform(form(X.astype(np.float32)))
+@pytest.mark.parametrize("form", FORMATS)
+def test_single_precision_stays(method: Method, form: str) -> None:
+    model, W = fitted(method.name, init="H0")
+    single = method.few(init=H0)
+    W_single = single.fit_transform(FORMATS[form](X.astype(np.float32)))
     assert single.components_.dtype == W_single.dtype == np.float32
     assert single.transform(X.astype(np.float32)).dtype == np.float32
     assert single.transform(X).dtype == np.float64
@@ -409,18 +428,28 @@ def test_single_precision_stays(method: Method, form: Any) -> None:
     assert single.reconstruction_error_ == pytest.approx(model.reconstruction_error_, rel=1e-3)
 
 
+@functools.cache
+def counted(name: str, form: str, binary: bool) -> tuple[Any, np.ndarray]:
+    """A model of counts, or of whether there are any, in float64; made once."""
+    (method,) = [one for one in METHODS if one.name == name]
+    model = method.few()
+    return model, model.fit_transform(FORMATS[form]((COUNTS > 0 if binary else COUNTS).astype(np.float64)))
+
+
+INTEGERS = [np.int64, np.int8, np.uint8, np.uint16, np.bool_, np.float16]
+
+
 @every_method
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize(
-    "kind", [np.int64, np.int8, np.uint8, np.uint16, np.bool_, np.float16], ids=lambda k: k.__name__
+    ("kind", "form"),
+    # scipy.sparse has no float16
+    [(kind, form) for kind in INTEGERS for form in ("dense", "csr") if (kind, form) != (np.float16, "csr")],
+    ids=lambda value: getattr(value, "__name__", value),
 )
-def test_integers_and_booleans_are_their_float64(method: Method, kind: Any, form: Any) -> None:
-    if kind == np.float16 and form is sp.csr_array:
-        pytest.skip("scipy.sparse has no float16")
-    data = COUNTS.astype(kind)
-    model, other = method.few(), method.few()
-    W = model.fit_transform(form(data.astype(np.float64)))
-    W_other = other.fit_transform(form(data))
+def test_integers_and_booleans_are_their_float64(method: Method, kind: Any, form: str) -> None:
+    model, W = counted(method.name, form, kind is np.bool_)
+    other = method.few()
+    W_other = other.fit_transform(FORMATS[form](COUNTS.astype(kind)))
     assert W_other.dtype == other.components_.dtype == np.float64
     np.testing.assert_array_equal(other.components_, model.components_)
     np.testing.assert_array_equal(W_other, W)
@@ -742,12 +771,17 @@ BAD_INITS: dict[str, tuple[Any, str]] = {
 }
 
 
-@every_iterative
-@pytest.mark.parametrize("bad", BAD_INITS)
+@pytest.mark.parametrize(
+    ("method", "bad"),
+    [
+        pytest.param(method, bad, id=f"{method.name}-{bad}")
+        for method in METHODS
+        for bad in BAD_INITS
+        if method.iterates and not (bad == "negative" and method.signed)
+    ],
+)
 def test_bad_starts(method: Method, bad: str) -> None:
     init, message = BAD_INITS[bad]
-    if bad == "negative" and method.signed:
-        pytest.skip("negative components are fine")
     with pytest.raises(ValueError, match=message):
         method.few(init=init).fit(X)
 
@@ -763,27 +797,31 @@ BAD_PARAMETERS = {
 }
 
 
-@every_method
+def bad_parameters(method: Method) -> list[tuple[str, Any]]:
+    """Of the parameters that it has; penalties make any number of components one."""
+    model = method.few()
+    cells = [(name, value) for name, values in BAD_PARAMETERS.items() for value in values if name in model.get_params()]
+    return [cell for cell in cells if cell != ("n_components", FEATURES + 1) or not isinstance(model, Penalised)]
+
+
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [pytest.param(n, v, id=f"{n}={getattr(v, '__name__', v)}") for n, vs in BAD_PARAMETERS.items() for v in vs],
+    ("method", "name", "value"),
+    [
+        pytest.param(method, name, value, id=f"{method.name}-{name}={getattr(value, '__name__', value)}")
+        for method in METHODS
+        for name, value in bad_parameters(method)
+    ],
 )
 def test_bad_parameters(method: Method, name: str, value: Any) -> None:
-    if name not in method.few().get_params():
-        pytest.skip("not a parameter of it")
     model = method.few(**{name: value})
-    if value == 10 and isinstance(model, Penalised):
-        pytest.skip("as many as it likes")
     with pytest.raises(ValueError, match=name):
         model.fit(X)
     assert not hasattr(model, "components_")
 
 
-@every_method
+@methods(lambda method: not isinstance(method.few(), Penalised))  # which take as many as one likes
 def test_more_components_than_samples(method: Method) -> None:
     model = method.few()
-    if isinstance(model, Penalised):
-        pytest.skip("as many as it likes")
     with pytest.raises(InputError, match=r"n_components=3 must lie in 1\.\.2, the smaller of n_samples=2"):
         model.fit(X[:2])
 
@@ -804,18 +842,16 @@ def test_not_finite(method: Method, form: Any, value: float) -> None:
     message = r"X contains 3 NaN or infinity value\(s\), the first in row 4, column 2"
     with pytest.raises(InputError, match=message):
         method.few().fit(form(spoilt(value)))
-    model = method.few(1).fit(X)
+    model, _ = fitted(method.name)
     with pytest.raises(InputError, match=message):
         model.transform(form(spoilt(value)))
 
 
-@every_method
+@methods(lambda method: method.few().__sklearn_tags__().input_tags.positive_only)
 @pytest.mark.parametrize("value", [-1e-300, -5.0])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda X: pw.open_source(X, block_rows=3)])
 def test_negative(method: Method, form: Any, value: float) -> None:
-    model = method.few(1).fit(X)
-    if not model.__sklearn_tags__().input_tags.positive_only:
-        pytest.skip("negative data is in its domain")
+    model, _ = fitted(method.name)
     message = r"Negative values in data passed to X: 3, the first in row 4, column 2"
     for call in (method.few().fit, method.few().fit_transform, model.transform):
         with pytest.raises(InputError, match=message):
@@ -936,11 +972,9 @@ def test_degenerate_data_is_fitted(method: Method, init: str, kind: str) -> None
         assert model.reconstruction_error_ <= 1e-4
 
 
-@every_method
+@methods(lambda method: not (method.clusters or method.online))  # more clusters than dimensions; a stream may go on
 @pytest.mark.filterwarnings("ignore:Purification. stopped")
 def test_rank_below_k_is_told_by_the_pure_start(method: Method) -> None:
-    if method.clusters or method.online:
-        pytest.skip("there may be more clusters than dimensions; a stream may go on")
     with pytest.warns(DegenerateDataWarning, match="only 2 of 3 (pure records|components|anchors)"):
         method.few(2, init="pure").fit(DEGENERATE["rank-2"])
 

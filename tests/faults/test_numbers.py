@@ -45,6 +45,28 @@ def test_no_certificate_passes_what_a_qr_solve_beats(problem: int):
         assert (misfit(x, w, H) - best) / np.linalg.norm(x) <= 1e-6 or kkt >= 1e-8
 
 
+@pytest.mark.parametrize("problem", [182, 238, 497])
+def test_no_certificate_passes_what_the_last_digits_of_dependent_components_fit(problem: int):
+    """Components in fewer dimensions than there are of them: weights of 1e12 reach out of these by their rounding."""
+    rng = np.random.default_rng([0, 5, problem])
+    k = int(rng.integers(2, 24))
+    m = int(rng.integers(max(2, k // 2), 2 * k + 4))
+    rank = int(rng.integers(1, max(2, min(k, m))))
+    H = rng.normal(size=(k, rank)) @ rng.normal(size=(rank, m))
+    X = rng.normal(size=(100, m))
+    W, certificate = pw.nnls(H, X, return_certificate=True)
+    np.testing.assert_array_equal(W, pw.nnls(H, X))
+    beaten = 0
+    for x, w, kkt, open_ in zip(X, W, certificate.kkt, certificate.undetermined, strict=True):
+        best = min((misfit(x, other, H) for other in rivals(x, H)), default=np.inf)
+        worse = (misfit(x, w, H) - best) / np.linalg.norm(x) > 1e-6
+        assert not worse or max(kkt, open_) >= 1e-8
+        beaten += worse
+    assert beaten > 0
+    # parts that are not negative depend on each other too, and never cancel
+    assert not pw.nnls(np.abs(H[[0, 1, 0]]), X, return_certificate=True)[1].undetermined.any()
+
+
 @pytest.mark.parametrize(("beta", "smallest"), [(1.0, 1e-323), (0.0, 1e-300)])
 def test_an_entry_next_to_nothing_leaves_the_objective_finite(beta: float, smallest: float):
     x, y = np.array([smallest, 1.0, 2.0]), np.array([1e10, 1.0, 2.0])

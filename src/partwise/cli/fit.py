@@ -13,9 +13,10 @@ from partwise.cli.console import INTERRUPTED, Failure, Voice
 from partwise.cli.fields import of_field
 from partwise.cli.job import FLAGS, Job, parse_names, parse_settings, parse_shape
 from partwise.cli.options import RUN, Saying, given, grouped
+from partwise.cli.outcome import outputs_of, read_run, told_result
 from partwise.cli.reading import Reading
 from partwise.cli.results import FORMATS, OUTPUTS
-from partwise.cli.session import Session, outputs_of, read_run, told_result
+from partwise.cli.session import Session
 
 if TYPE_CHECKING:
     from partwise.runs import RunFolder

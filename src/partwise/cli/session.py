@@ -11,6 +11,7 @@ from partwise.cli.console import INTERRUPTED, Failure, Voice, errors, plain, tol
 from partwise.cli.fields import Field
 from partwise.cli.files import writing
 from partwise.cli.fitting import Fitted, align_start, build_model, check_names, fit, judged, start_file
+from partwise.cli.outcome import believed, decided, other_methods, outcome, outputs_of, told_result
 from partwise.cli.provenance import names_hash, parameters
 from partwise.cli.reading import names_note
 from partwise.cli.results import MODEL, Results
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 COUNTING = ("likelihood", "topics")  # methods whose model is one of counts
 EXPECTED = {"texts": ("labels", "depth"), "spectra": ("depth",)}  # what is no mistake in a field
-KINDS = {"schema": int, "status": str, "job": dict, "data": dict, "outputs": dict, "inputs": dict, "fit": dict}
-KINDS |= {"warnings": list, "timings": dict, "resumed": list, "versions": dict, "sessions": list}
 WAITS = "Ctrl-C heard: what has begun ends first, then all is written; again stops at once"
 
 
@@ -284,7 +283,7 @@ class Session:
                 with self.timings.of("fit"), told_of(self.job.data, table):
                     self.fitted = fit(model, source, self.job, self.folder, progress, interrupt, every)
             except Failure as failure:
-                hint = _others(failure.__cause__, source)
+                hint = other_methods(failure.__cause__, source)
                 raise Failure(failure.message + hint, failure.code) from failure.__cause__
             if self.fitted.done_before:
                 manifest["resumed"].append(self.fitted.done_before)
@@ -329,46 +328,15 @@ class Session:
         self.folder.finish("interrupted" if self.fitted.interrupted else "complete", keep=self.fitted.limited)
         facts, manifest = self.fitted.facts(), self.folder.manifest.entries
         self.voice.warn([text for text in self.fitted.warnings if text not in self.suspected])
-        self.voice.say(_decided(self.fitted.model))
-        self.voice.say(_outcome(facts, self.timings.get("fit", 0.0)))
-        self.voice.say("" if self.fitted.verdicts is None else _believed(self.fitted))
+        self.voice.say(decided(self.fitted.model))
+        self.voice.say(outcome(facts, self.timings.get("fit", 0.0)))
+        self.voice.say("" if self.fitted.verdicts is None else believed(self.fitted))
         outputs = outputs_of(self.folder.path, manifest)
         width = max(10, *map(len, outputs)) + 1
         for name, path in outputs.items():
             self.voice.say(f"  {name:<{width}}{path}")
         self.voice.result(told_result(self.folder.path, manifest, outputs, self.job.method, facts))
         return INTERRUPTED if self.fitted.interrupted else 0
-
-
-def read_run(path: Path) -> dict[str, Any]:
-    """The manifest of a run of this program."""
-    from partwise.runs import read_manifest
-    from partwise.runs.folder import SCHEMA
-
-    with told(2):
-        manifest = read_manifest(path, KINDS, of="partwise fit")
-    if manifest["schema"] > SCHEMA:
-        raise Failure(f"{path} has schema {manifest['schema']}, and this version reads up to {SCHEMA}", 2)
-    if not all(isinstance(text, str) for text in manifest["warnings"]):
-        raise Failure(f"{path} is not a manifest of partwise fit: its warnings are none", 2)
-    return manifest
-
-
-def outputs_of(folder: Path, manifest: dict[str, Any]) -> dict[str, str]:
-    """What was written, by kind."""
-    from partwise.runs import MANIFEST
-
-    return {name.partition(".")[0]: str(folder / name) for name in (MANIFEST, *manifest["outputs"])}
-
-
-def told_result(
-    folder: Path, manifest: dict[str, Any], outputs: dict[str, str], method: str, facts: dict[str, Any]
-) -> dict[str, Any]:
-    """The JSON object of a run that is over."""
-    result = {"status": manifest["status"], "folder": str(folder), "outputs": outputs, "method": method}
-    result |= {**plain(facts), "warnings": manifest["warnings"], "seconds": manifest["timings"]}
-    # how sure the number of parts is, and which parts to believe
-    return result | {name: manifest[name] for name in ("choice", "verdicts") if name in manifest}
 
 
 def _noise(model: Any, source: RowSource) -> dict[str, Any]:
@@ -385,40 +353,3 @@ def _wait(progress: Any) -> None:
     """Tell that Ctrl-C was heard."""
     for task in progress.task_ids[-1:]:
         progress.update(task, note=WAITS)
-
-
-def _others(error: BaseException | None, source: RowSource) -> str:
-    """Why data may be negative, and which methods take what this one refuses."""
-    from partwise.estimators.catalog import METHODS
-    from partwise.io.suspicions import centred
-
-    if getattr(error, "kind", "") != "negative":
-        return ""
-    why = centred(source)
-    if why is not None:
-        return f". I{suspected(why)[1:]}"
-    signed = [method.name for method in METHODS.values() if method.kind._allow_negative]
-    return f". These methods take negative data: {', '.join(signed)}"
-
-
-def _decided(model: Any) -> str:
-    """What a model that decides by itself has decided."""
-    found: dict[str, str] = getattr(model, "decisions", dict)()
-    return "\n".join(f"{about}: {told}." for about, told in found.items())
-
-
-def _believed(fitted: Fitted) -> str:
-    """A line a part."""
-    from partwise.belief.telling import verdict_line
-
-    return "\n".join(verdict_line(row, fitted.model.part_names_.__getitem__) for row in fitted.verdicts)
-
-
-def _outcome(facts: dict[str, Any], seconds: float) -> str:
-    k = facts["n_components"]
-    parts = [f"{k} part{'s' * (k != 1)}, relative error {facts['error']:.4g}"]
-    if facts["n_iter"] is not None:
-        parts.append(f"{facts['n_iter']} iteration{'s' * (facts['n_iter'] != 1)}")
-    parts.append(f"{seconds:.1f} s")
-    reason = f"\nStopped: {facts['stop_reason']}." if facts["stop_reason"] else ""
-    return ", ".join(parts) + reason

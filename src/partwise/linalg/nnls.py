@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,8 @@ UNEVEN = 1e4
 # |b| and the sum of the weights, up to which what it gives is kept; all else is solved without it
 INVERTIBLE = 1e-3
 KEPT = 64.0 * EPS
+# length of a mixture of unit components, relative to its weights, of which rounding of the components is a millionth
+CANCELLING = 1e-9
 DISAGREEMENT = 1e-8  # of |x|: more than this between two solvers is more than their rounding
 
 
@@ -62,9 +64,13 @@ class NNLSCertificate:
         Largest violation of the Karush-Kuhn-Tucker conditions over the components j, relative to
         ``|X_i| |H_j|``: ``|g_j|`` where the weight is positive and ``max(0, -g_j)`` where it is zero,
         ``g = w H H' - x H'``.
+    undetermined : ndarray of shape (n_samples,)
+        What is left of a sample, relative to ``|X_i|``, where components cancel in a mixture but for their rounding;
+        else zero. Weights of 1e12 may then fit more of it by the last digits of components, which no gradient shows.
     """
 
     kkt: Array
+    undetermined: Array
 
     @property
     def largest(self) -> float:
@@ -95,6 +101,26 @@ class Gram:
     def ill_conditioned(self) -> bool:
         """Whether the rounding of ``G`` matters."""
         return self.smallest < ILL_CONDITIONED
+
+    @cached_property
+    def cancels(self) -> bool:
+        """Whether components cancel in a mixture, but for rounding: weights may then grow along it without end.
+
+        By the last digits of components such weights fit what the components were not meant to reach, and no gradient
+        in double precision shows it.
+        """
+        if self.smallest > CANCELLING or self.penalised:
+            return False
+        from scipy.optimize import nnls as nnls_by_qr  # rarely needed, slow to import
+
+        used = self.exact[:, np.diag(self.G) > 0.0]
+        if not used.size:
+            return False
+        try:
+            distance = nnls_by_qr(np.vstack([used, np.ones(used.shape[1])]), np.append(np.zeros(len(used)), 1.0))[1]
+        except RuntimeError:  # too many exchanges
+            return True
+        return bool(distance < CANCELLING)
 
     @property
     def penalised(self) -> bool:
@@ -193,6 +219,7 @@ def nnls(
         from partwise.linalg.incomplete import certified_weights  # which is made of this module
 
         W, kkt = certified_weights(source, parts, l1=l1, l2=l2, loss=loss, mask=mask, weights=weights)
+        gram = None
     else:
         gram = Gram.of(parts, source.dtype, l1=l1, l2=l2)
         fn = partial(certified_block, gram=gram, certify=return_certificate)
@@ -207,7 +234,18 @@ def nnls(
             place=Place(row=int(bad[0])),
         )
     W = np.asarray(W)
-    return (W, NNLSCertificate(kkt)) if return_certificate else W
+    if not return_certificate:
+        return W
+    undetermined = np.zeros(len(W))
+    if gram is not None and gram.cancels:
+        undetermined = source.map_rows(partial(_left_over, gram=gram), W, width=1)[:, 0]
+    return W, NNLSCertificate(kkt, undetermined)
+
+
+def _left_over(block: Block, W: Array, gram: Gram) -> Array:
+    """What weights leave of samples, relative to them."""
+    misfit, norms = _true_gradient(block, gram, W * gram.scale)[1], blocks.norms(block)
+    return np.divide(misfit, norms, out=np.zeros_like(misfit), where=norms > 0.0)[:, None]
 
 
 def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.NDArray[np.float64]:
