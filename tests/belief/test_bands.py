@@ -208,7 +208,7 @@ def test_any_source():
         ({"seconds": -1.0}, "seconds must be"),
         ({"model": np.ones((2, 5))}, "model has 5 features"),
         ({"model": np.ones((2, 12))}, "do not span 2 dimensions"),
-        ({"model": np.r_[np.ones((1, 12)), np.zeros((1, 12))]}, "part 1 sum to 0"),
+        ({"model": np.r_[np.ones((1, 12)), np.zeros((1, 12))]}, "Part 2 sum to 0"),
         ({"model": pw.HALS(2)}, "fit it first"),
     ],
 )
@@ -231,3 +231,24 @@ def test_starts_outside_the_span_of_the_parts_are_left_out():
     found = pw.feasible_bands(X, pw.HALS(2, max_iter=20, random_state=0).fit(X))
     assert np.isfinite(found.lower).all()
     assert np.isfinite(found.upper).all()
+
+
+@pytest.mark.parametrize("i", [0, 1, 2])
+def test_one_part_alone_goes_as_far_as_a_grid_finds(i: int):
+    X, _, H = mixture(8, 3, 120, 15, 0.8, noise=0.05)
+    span = span_of(source_of(X), H, None, np.random.default_rng(0))
+    noise = Tolerant(span)
+    start = noise.base()
+    others = [j for j in range(3) if j != i]
+    steps = np.linspace(-0.15, 0.15, 41)
+    grid = []
+    for r in np.stack(np.meshgrid(steps, steps), -1).reshape(-1, 2):
+        T = start.copy()
+        T[i] = (start[i] + r @ start[others]) / (1.0 + r.sum())
+        if noise.violation(T) <= 0.0:
+            grid.append(T[i])
+    assert len(grid) > 3
+    for direction in np.vstack([span.shapes[:, :4].T, -span.shapes[:, :4].T]):
+        found = noise.alone(i, direction)
+        assert noise.violation(found) <= 2e-3
+        assert found[i] @ direction >= np.max(np.array(grid) @ direction) - 1e-4 * np.abs(direction).max()

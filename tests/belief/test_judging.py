@@ -30,7 +30,7 @@ def test_well_determined_parts_are_found_again():
     assert verdicts.fits == 4
     for row in verdicts:
         assert row.interval[0] < row.expected_error < row.interval[1]
-        assert f"part {row.part}: found again" in str(row)
+        assert f"Part {row.part + 1}: found again" in str(row)
     assert len(str(verdicts).splitlines()) == len(verdicts) == 3
 
 

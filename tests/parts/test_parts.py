@@ -89,6 +89,8 @@ def test_with_nothing_given() -> None:
     assert error(model, H) < 0.08
     assert [row.verdict for row in model.verdicts_] == ["found again"] * 4
     assert "stand above" in model.explain()
+    assert "Part 1: found again" in model.explain()
+    assert "water: found again" in model.rename_parts({"Part 1": "water"}).explain()
 
 
 @pytest.mark.parametrize("method", ["hals", "TSVDNMF", "bayes", "likelihood", "pw-spa"])

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
-from partwise.algorithms.directions import Directions
+from partwise.algorithms.directions import SKETCH, Directions
 from partwise.algorithms.loop import Progress, Stages, State
 from partwise.kernels.coordinate import descend_lanes
 from partwise.outcomes import GAP, Stop
@@ -147,7 +147,16 @@ def archetypes(
 Finish = Callable[[Array], Array]
 
 
-def search(data: Directions, k: int, *, trim: float, starts: int, rng: np.random.Generator) -> Search:
+def search(
+    data: Directions,
+    k: int,
+    *,
+    trim: float,
+    starts: int,
+    rng: np.random.Generator,
+    sketch: int = SKETCH,
+    kept: int = KEPT,
+) -> Search:
     """Descents from several starts: all on a sketch, the best different ones on all points.
 
     Parameters
@@ -162,23 +171,27 @@ def search(data: Directions, k: int, *, trim: float, starts: int, rng: np.random
         How many.
     rng : numpy.random.Generator
         Where the starts come from.
+    sketch : int
+        How many points the starts see.
+    kept : int
+        How many different minima of the sketch are followed.
 
     Returns
     -------
     Search
         The best minimum, and what the others say of it.
     """
-    sketch = data.sketch(rng)
+    some = data.sketch(rng, sketch)
     seeds = rng.spawn(starts)
     wide = min(WIDE * trim, 1.0)
 
     def begin(i: int) -> tuple[Minimum, Minimum]:
-        E = _scattered(sketch.points, k, trim, seeds[i]) if i % 2 else _extremes(sketch.points, k, wide, seeds[i], i)
-        first = descend(sketch, decoded(sketch, E), wide, FIRST)
-        return first, descend(sketch, first, trim, SECOND)
+        E = _scattered(some.points, k, trim, seeds[i]) if i % 2 else _extremes(some.points, k, wide, seeds[i], i)
+        first = descend(some, decoded(some, E), wide, FIRST)
+        return first, descend(some, first, trim, SECOND)
 
     runs = list(ordered(begin, starts))
-    several = _different([runs[i] for i in ordering([second for _, second in runs])])
+    several = _different([runs[i] for i in ordering([second for _, second in runs])], kept)
 
     def follow(i: int) -> Minimum:
         return descend(data, decoded(data, several[i][1].parts), trim, THIRD)
@@ -220,10 +233,10 @@ def _rounded(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def _different(runs: Sequence[tuple[Minimum, Minimum]]) -> list[tuple[Minimum, Minimum]]:
+def _different(runs: Sequence[tuple[Minimum, Minimum]], most: int) -> list[tuple[Minimum, Minimum]]:
     kept: list[tuple[Minimum, Minimum]] = []
     for run in runs:
-        if len(kept) < KEPT and not any(_same(run[1].parts, other[1].parts) for other in kept):
+        if len(kept) < most and not any(_same(run[1].parts, other[1].parts) for other in kept):
             kept.append(run)
     return kept
 

@@ -44,12 +44,12 @@ class Directions:
     size: float
     own: float = 1.0
 
-    def sketch(self, rng: np.random.Generator) -> Directions:
+    def sketch(self, rng: np.random.Generator, size: int = SKETCH) -> Directions:
         """A few of the points."""
         n = len(self.points)
-        if n <= SKETCH:
+        if n <= size:
             return self
-        some = np.sort(rng.choice(n, SKETCH, replace=False))
+        some = np.sort(rng.choice(n, size, replace=False))
         return replace(self, points=self.points[some])
 
 

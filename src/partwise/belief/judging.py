@@ -13,9 +13,9 @@ from sklearn.base import clone
 
 from partwise.algorithms.bayes import BOTH_SIGNS, negative_signal
 from partwise.belief import telling
-from partwise.belief.bands import spread_features
 from partwise.belief.exact import Exact
 from partwise.belief.opening import opened
+from partwise.belief.search import spread_features
 from partwise.belief.span import Span, span_of
 from partwise.belief.tolerance import Tolerant
 from partwise.estimators.telling import COLOUR_TOLD

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.estimators.naming import default_name
 from partwise.exceptions import InputError, Place
 from partwise.io.opening import open_source
 from partwise.linalg.nnls import check_components
@@ -41,8 +42,8 @@ def sums(H: Array) -> Array:
     small = np.flatnonzero(~(total > 1e-6 * np.abs(H).sum(axis=1)))
     if len(small):
         raise InputError(
-            f"{{parameter}}: the entries of part {small[0]} sum to {total[small[0]]:.3g}, so it is no part of "
-            "non-negative data; leave it out, or fit a method with non-negative parts",
+            f"{{parameter}}: the entries of {default_name(int(small[0]))} sum to {total[small[0]]:.3g}, so it is no "
+            "part of non-negative data; leave it out, or fit a method with non-negative parts",
             parameter="model",
             kind="zero",
             place=Place(row=int(small[0])),

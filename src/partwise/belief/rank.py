@@ -20,6 +20,7 @@ from partwise.exceptions import InputError
 from partwise.io.opening import open_source
 from partwise.noise import Noise, measure_noise
 from partwise.noise.deciding import EXACT
+from partwise.noise.model import INDEPENDENT
 from partwise.noise.spectrum import CAP
 from partwise.sources import GeneratedSource, RowSource, blocks, inspect
 from partwise.sources.protocol import Block
@@ -231,7 +232,7 @@ class _Search:
         self.duplicates, self.seed, self.known, self.callback = duplicates, seed, known, callback
         self.n, self.m = source.shape
         self.noise = measure_noise(source, random_state=seed)
-        scaled = self.noise.kind in rule.INDEPENDENT
+        scaled = self.noise.kind in INDEPENDENT
         self.scaled = self.noise.scale(source) if self.noise.kind != "none" else source
         # scales of noise that is not independent are no better than none: features are as the data has them
         self.seen = self.scaled if scaled else source
@@ -281,7 +282,9 @@ class _Search:
             k += 1
             last = max(first, rule.last_found(self._agreements()) + BEHIND)
             self.planned = SPLITS * (min(last, self.most) - 1) + 2 * MORE
-            self._ask(range(k, k + 1))
+            self._ask(range(k, k + 1), 1)
+            if rule.may_be_found(self.halved[k][0].least):
+                self._ask(range(k, k + 1))
         last = rule.last_found(self._agreements())
         if last > 1:
             self._ask(range(last, min(last + 1, self.most) + 1), SPLITS + MORE)

@@ -23,6 +23,7 @@ Array = npt.NDArray[Any]
 SAMPLES = 4_000  # at most so many are looked at, in both halves together
 SPLITS = 3
 STARTS = 6  # descents that compete; more of them find the same minimum in both halves a little more often
+SKETCH, KEPT = 700, 2  # samples of a half that the starts see, and minima of these that all of the half decides between
 TRIM = 0.1  # as Archetypes has it
 FLOOR = 0.05  # of the typical length within the leading dimensions: shorter samples have no direction
 AGAIN = 0.9  # cosine from which a part is found again
@@ -76,7 +77,8 @@ class Points:
         for half in (order[:middle], order[middle : 2 * middle]):
             data = Directions(points[half], np.eye(points.shape[1]), 1.0)
             rng = np.random.default_rng([seed, split, k])
-            found.append(search(data, k, trim=TRIM, starts=STARTS, rng=rng).best.parts)
+            best = search(data, k, trim=TRIM, starts=STARTS, rng=rng, sketch=SKETCH, kept=KEPT).best
+            found.append(best.parts)
         return tuple(sorted(map(float, match_components(*found).cosines), reverse=True))
 
 

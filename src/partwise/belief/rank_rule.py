@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import mannwhitneyu
 
-from partwise.noise.model import COUNTS
+from partwise.noise.model import INDEPENDENT
 
 Array = npt.NDArray[Any]
 
-INDEPENDENT = ("white", "rows", "columns", "rows and columns", *COUNTS)
 STRONG, WEAK = 4.0, 2.0  # strength of the weakest part counted, where 1 can just be seen: from STRONG on it is certain
 LEFT = (0.9, 1.1)  # variance of what is left of all data, within which the scales, read from a sample, are right
 DROP, CONFIRMED = 2.0, 1.35  # times as strong as the next is the last part, at a cliff of the strengths; with a witness
@@ -194,6 +193,11 @@ def by_halves(seen: Seen, found: Mapping[int, Agreement]) -> Answer:
 def last_found(found: Mapping[int, Agreement]) -> int:
     """The largest number of parts that are all found again in most splits."""
     return max([k for k, one in found.items() if one.usual >= FOUND], default=1)
+
+
+def may_be_found(least: float) -> bool:
+    """Whether further splits can tell that all parts are found again: of three the mean of the two worst counts."""
+    return (least + 1.0) / 2.0 > FOUND
 
 
 def ends(last: int, found: Mapping[int, Agreement]) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from partwise.belief.tolerance import CHANCE
+from partwise.estimators.naming import default_name
 
 if TYPE_CHECKING:
     from partwise.belief.bands import Bands
@@ -35,8 +36,8 @@ def bands_sentence(bands: Bands) -> str:
     else:
         i = int(np.argmax(bands.shift))
         partners = np.flatnonzero(bands.exchange[i] > EXCHANGED)
-        named = f", by exchange with {', '.join(f'part {j}' for j in partners)}" if len(partners) else ""
-        found = f"parts move: part {i} by up to {100.0 * bands.shift[i]:.2g}% of its mass{named}"
+        named = f", by exchange with {', '.join(default_name(int(j)) for j in partners)}" if len(partners) else ""
+        found = f"parts move: {default_name(i)} by up to {100.0 * bands.shift[i]:.2g}% of its mass{named}"
     if noisy and bands.verdict == "moves" and bands.misfit > CHANCE:
         found += f"; the fit itself is more negative than noise explains (a score of {bands.misfit:.1f})"
     if len(bands.others):
@@ -50,12 +51,7 @@ def bands_sentence(bands: Bands) -> str:
     return found
 
 
-def numbered(part: int) -> str:
-    """What a part is called where nobody says otherwise: its row of ``components_``."""
-    return f"part {part}"
-
-
-def reason(name: str, facts: dict[str, float], called: Callable[[int], str] = numbered) -> str:
+def reason(name: str, facts: dict[str, float], called: Callable[[int], str] = default_name) -> str:
     """A fact that speaks against a part, as words."""
     sentences = {
         "negative": f"it is negative: down to {facts['lowest']:.0%} of its largest value",
@@ -76,7 +72,7 @@ def reason(name: str, facts: dict[str, float], called: Callable[[int], str] = nu
     return sentences[name]
 
 
-def verdict_line(row: Verdict, called: Callable[[int], str] = numbered) -> str:
+def verdict_line(row: Verdict, called: Callable[[int], str] = default_name) -> str:
     """A part, its verdict, its error and the reasons."""
     low, high = row.interval
     about = f"expected error {row.expected_error:.2g} ({low:.2g} to {high:.2g})"

@@ -16,6 +16,7 @@ should is measured (benchmarks/bands.py), not proved.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,10 +32,11 @@ RAMP = 0.5  # a weight is counted as negative gradually, from this many deviatio
 # score that is met to this: rounding of the search, far below the 1 that chance alone moves it
 MET = 1e-3
 REACH = 0.2  # of the entries of T in one climb: parts may not jump over each other, a permutation is no other solution
-CLIMBS = 8  # of that reach, one after the other
+CLIMBS = 8  # of that reach, one after the other; a part that moves alone goes no farther
+LEAST_LEFT = 0.05  # of a part that moves alone: it is the same part, not another one in its place
 STEPS = 40  # of quadratic programs in a climb
 WORTH = 1e-4  # gain, of the largest value of the feature, for which another climb is made
-HALVINGS = 10  # of the way back to where everything is met
+HALVINGS = 20  # of the way back to where everything is met
 SINGULAR = 1e-9
 ILL_CONDITIONED = 1e6
 CHANCE = 4.0  # a standard score that chance does not make, of a few dozen
@@ -99,6 +101,7 @@ class Tolerant:
         self.limit = np.full(2 * self.k, LIMIT)
         self._off = ~np.eye(self.k, dtype=bool)
         self._start = np.eye(self.k)
+        self._intervals: dict[int, tuple[Array, Array]] = {}
 
     @property
     def misfit(self) -> float:
@@ -111,6 +114,7 @@ class Tolerant:
             return np.eye(self.k)
         self._start = T = self._least_missed(np.eye(self.k))
         self.limit = np.maximum(np.concatenate(self._scores(T)[:2]), LIMIT)
+        self._intervals.clear()
         return T
 
     @property
@@ -129,11 +133,44 @@ class Tolerant:
         return float((np.concatenate(self._scores(T)[:2]) - self.limit).max())
 
     def alone(self, i: int, direction: Array) -> Array:
-        """The largest ``T[i] @ direction`` while the other parts stay where the search begins."""
-        others = np.arange(self.k) != i
-        pattern = np.zeros((self.k, self.k), dtype=bool)
-        pattern[i] = others
-        return self._climb(i, direction, self._start, pattern)
+        """The largest ``T[i] @ direction`` while the other parts stay where the search begins.
+
+        With r the shares of the parts in the new one, r_i = 1, the weights of part j are ``w_j - r_j w_i``: what noise
+        allows them is an interval of r_j by itself. What is left is one condition, on the part that moves.
+        """
+        if i not in self._intervals:
+            self._intervals[i] = self._allowed(i)
+        T, goal, free = self._start, self._start @ direction, np.arange(self.k) != i
+        low, high = (ends[free] for ends in self._intervals[i])
+
+        def lost(x: Array) -> tuple[float, Array]:
+            gained, size = goal[i] + float(goal[free] @ x), 1.0 + float(x.sum())
+            return -gained / size, -(goal[free] - gained / size) / size
+
+        def room(x: Array) -> tuple[float, Array]:
+            score, slope = self.parts.scores((T[i] + x @ T[free])[:, None])
+            return float(self.limit[self.k + i] - score[0]), -(T[free] @ slope[:, 0])
+
+        x = _climbed(lost, _remembered(room), np.c_[low, high])
+        if not 1.0 + x.sum() > LEAST_LEFT / 2.0:
+            return T
+        new = T.copy()
+        new[i] = (T[i] + x @ T[free]) / (1.0 + x.sum())
+        return self._back(T, new)
+
+    def _allowed(self, i: int) -> tuple[Array, Array]:
+        """How much of every other part may be in part i, at least and at most, for the weights of that other part."""
+        F, side = np.linalg.inv(self._start), self.weights
+        Y, own = side.points @ F, side.spread @ np.einsum("pj,apq,qj->aj", F, side.forms, F, optimize=True)
+        shared = side.spread @ np.einsum("p,apq,qj->aj", F[:, i], side.forms, F, optimize=True)
+
+        def met(r: Array) -> npt.NDArray[np.bool_]:
+            variance = own - 2.0 * r * shared + np.square(r) * own[:, [i]]
+            y = (Y - r * Y[:, [i]]) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+            found: npt.NDArray[np.bool_] = _score(y)[0] <= self.limit[: self.k] + MET / 2.0
+            return found
+
+        return _farthest(met, self.k, -1.0), _farthest(met, self.k, 1.0)
 
     def together(self, i: int, direction: Array, T: Array) -> Array:
         """The largest ``T[i] @ direction`` that is found from T while all parts may move."""
@@ -178,15 +215,7 @@ class Tolerant:
         from scipy.optimize import minimize
 
         start, slope = T[free], _along(goal, free)
-        last: dict[bytes, tuple[Array, Array]] = {}
-
-        def room(x: Array) -> tuple[Array, Array]:
-            key = x.tobytes()
-            if key not in last:
-                last.clear()
-                last[key] = self._room(_with(T, x, free), free)
-            return last[key]
-
+        room = _remembered(lambda x: self._room(_with(T, x, free), free))
         solver: Any = minimize
         found = solver(
             lambda x: -float(slope @ x),
@@ -220,16 +249,72 @@ class Tolerant:
     def _back(self, T: Array, new: Array) -> Array:
         """The farthest matrix that noise allows on the way from T, which it does, to the new one."""
         limit = max(MET, self.violation(T))
-        if self.violation(new) <= limit:
-            return new
-        low, high = 0.0, 1.0
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2.0
-            if self.violation(T + middle * (new - T)) <= limit:
-                low = middle
-            else:
-                high = middle
-        return T + low * (new - T)
+        return _reached(T, new, lambda X: self.violation(X) <= limit)
+
+
+def _farthest(met: Callable[[Array], npt.NDArray[np.bool_]], k: int, sign: float) -> Array:
+    """How far each of k numbers can go from zero: doubled until it is too far, then halved between."""
+    inside, outside = np.zeros(k), np.full(k, REACH / 2**HALVINGS)
+    going = np.ones(k, bool)
+    while going.any() and outside.max() <= CLIMBS * REACH:
+        going &= met(sign * outside)
+        inside[going] = outside[going]
+        outside[going] *= 2.0
+    outside = np.minimum(outside, CLIMBS * REACH)
+    for _ in range(HALVINGS):
+        middle = (inside + outside) / 2.0
+        fine = met(sign * middle)
+        inside, outside = np.where(fine, middle, inside), np.where(fine, outside, middle)
+    return sign * inside
+
+
+def _climbed(lost: Callable[[Array], Any], room: Callable[[Array], Any], bounds: Array) -> Array:
+    """The least loss with room left, from zero on; begun again where kinks of the room have ended a search early."""
+    from scipy.optimize import minimize
+
+    solver: Any = minimize
+    conditions = [
+        {"type": "ineq", "fun": lambda x: room(x)[0], "jac": lambda x: room(x)[1]},
+        {"type": "ineq", "fun": lambda x: 1.0 + x.sum() - LEAST_LEFT, "jac": np.ones_like},
+    ]
+    best = np.zeros(len(bounds))
+    for _ in range(CLIMBS):
+        options = {"maxiter": STEPS, "ftol": 1e-9}
+        found = solver(lost, best, jac=True, method="SLSQP", constraints=conditions, bounds=bounds, options=options)
+        if not np.isfinite(found.x).all():
+            break
+        x = np.clip(found.x, *bounds.T)
+        x = _reached(best, x, lambda y: room(y)[0] >= -MET / 2.0)
+        gain = lost(best)[0] - lost(x)[0]
+        best = x if gain > 0.0 else best
+        if gain < WORTH / 10.0:
+            break
+    return best
+
+
+def _reached(begin: Array, end: Array, met: Callable[[Array], bool]) -> Array:
+    """The farthest point on the way from one that meets a condition."""
+    if met(end):
+        return end
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if met(begin + middle * (end - begin)) else (low, middle)
+    return begin + low * (end - begin)
+
+
+def _remembered(compute: Callable[[Array], Any]) -> Callable[[Array], Any]:
+    """A function that knows its last answer: value and slope are asked for one after the other."""
+    last: dict[bytes, Any] = {}
+
+    def ask(x: Array) -> Any:
+        key = x.tobytes()
+        if key not in last:
+            last.clear()
+            last[key] = compute(x)
+        return last[key]
+
+    return ask
 
 
 def _with(T: Array, x: Array, free: npt.NDArray[np.bool_]) -> Array:

@@ -17,9 +17,14 @@ PART = "Part"
 LONGEST = 200  # characters of a name
 
 
+def default_name(part: int, noun: str = PART) -> str:
+    """The name of a part that nobody has named, by its row of ``components_``."""
+    return f"{noun} {part + 1}"
+
+
 def default_names(count: int, noun: str = PART) -> list[str]:
     """Names of parts that nobody has named, in the order of ``components_``."""
-    return [f"{noun} {j + 1}" for j in range(count)]
+    return [default_name(j, noun) for j in range(count)]
 
 
 class NamedParts:

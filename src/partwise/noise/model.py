@@ -16,18 +16,9 @@ from partwise.sources.protocol import Block
 Array = npt.NDArray[Any]
 
 COUNTS = ("poisson", "over-dispersed")  # the sizes of their noise are known from the counts themselves
-KINDS = (
-    "none",
-    "white",
-    "rows",
-    "columns",
-    "rows and columns",
-    "poisson",
-    "over-dispersed",
-    "coloured",
-    "heavy-tailed",
-    "unclear",
-)
+# entries are independent of each other, and scales of rows and columns make their noise white
+INDEPENDENT = ("white", "rows", "columns", "rows and columns", *COUNTS)
+KINDS = ("none", *INDEPENDENT, "coloured", "heavy-tailed", "unclear")
 
 
 @dataclass(frozen=True)

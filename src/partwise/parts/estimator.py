@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from partwise.algorithms.loop import State
 from partwise.belief import RankChoice, Verdicts, choose_k
 from partwise.belief.judging import judged
+from partwise.belief.telling import verdict_line
 from partwise.estimators.base import Ended, Factorization
 from partwise.estimators.catalog import AUTO, find_method
 from partwise.exceptions import DegenerateDataWarning, InputError, user_level
@@ -137,7 +138,7 @@ class Parts(Ended, Factorization):
             A line for each.
         """
         lines = [f"{about}: {told}" for about, told in self.decisions().items()]
-        return "\n".join(lines + ([] if self.verdicts_ is None else [str(self.verdicts_)]))
+        return "\n".join(lines + [verdict_line(row, self.part_names_.__getitem__) for row in self.verdicts_ or ()])
 
     def _again(self) -> Self:
         """The same recipe for other samples: what was decided stays so."""

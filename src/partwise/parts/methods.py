@@ -18,12 +18,12 @@ from partwise.estimators.weighing import paying
 from partwise.exceptions import InputError, user_level
 from partwise.metrics import match_components
 from partwise.noise import Noise
-from partwise.noise.model import COUNTS
+from partwise.noise.model import COUNTS, INDEPENDENT
 from partwise.parts.telling import method_sentence
 from partwise.sources import Inspection, RowSource
 
-# noise whose entries are independent of each other: weighed, it is (nearly) white, and evidence can be computed
-INDEPENDENT = ("none", "white", "rows", "columns", "rows and columns", "poisson", "over-dispersed", "heavy-tailed")
+# weighed, such noise is (nearly) white, and evidence can be computed: a few entries far off do not spoil it
+AVERAGED = ("none", *INDEPENDENT, "heavy-tailed")
 # Colour of what k parts leave over from which parts are taken to vary from sample to sample: 2.4 to 3.9 on scenes and
 # RNA, 1.6 where neighbouring features have noise in common (lag-one correlation 0.7), which does little harm.
 VARIES = 2.0
@@ -114,7 +114,7 @@ def find_parts(
             return search.end(search.fit(Facets)), Chosen("facets", "signed", noise.kind, facts)
     if noise.kind == "none" and not seen.n_negative:
         return search.end(search.fit(Facets, nonnegative=True)), Chosen("facets", "exact", noise.kind, facts)
-    if noise.kind in INDEPENDENT or (noise.kind == "coloured" and noise.colour < VARIES):
+    if noise.kind in AVERAGED or (noise.kind == "coloured" and noise.colour < VARIES):
         return search.averaged(noise.kind, facts)
     reason = "unclear" if noise.kind == "unclear" and noise.colour < VARIES else "varies"
     return search.end(search.fit(Archetypes)), Chosen("archetypes", reason, noise.kind, facts)
