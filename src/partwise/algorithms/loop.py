@@ -309,7 +309,7 @@ class _Kept(Mapping[str, Any]):
         return self._own | self._columns
 
     def __getitem__(self, name: str) -> Any:
-        return self._all[name]
+        return self._own[name] if name in self._own else self._all[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all)
