@@ -156,8 +156,10 @@ def test_data_on_disk(kind: str, program: Program) -> None:
     for i in (0, 1):
         sp.save_npz(f"parts/{i}.npz", sp.csr_array(rows[100 * i : 100 * i + 100]))
     data = {"npy": "X.npy", "sparse": "X.npz", "parts": "parts"}[kind]
-    program("fit", "X.npy" if kind == "npy" else "X.npz", "-k", 3, "--preprocess", "tfidf", "-o", "memory")
-    out, _ = program("fit", data, "-k", 3, "--preprocess", "tfidf", "--in-memory", 0, "-o", "disk")
+    program(
+        "fit", "X.npy" if kind == "npy" else "X.npz", "-k", 3, "--no-judge", "--preprocess", "tfidf", "-o", "memory"
+    )
+    out, _ = program("fit", data, "-k", 3, "--no-judge", "--preprocess", "tfidf", "--in-memory", 0, "-o", "disk")
     assert ("on disk and read in blocks" in out) == (kind != "sparse")
     np.testing.assert_allclose(components("disk"), components("memory"), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(pw.read("disk/weights.csv").X, pw.read("memory/weights.csv").X, rtol=1e-6, atol=1e-9)
@@ -413,7 +415,7 @@ def test_from_repeats_bit_by_bit(program: Program, folder: Path, monkeypatch: py
 
 
 def test_from_refuses_other_data(program: Program) -> None:
-    program("fit", "data.csv", "-k", 3, "-o", "out")
+    program("fit", "data.csv", "-k", 3, "--no-judge", "-o", "out")
     write_csv("data.csv", X, ["other", *FEATURES[1:]], SAMPLES)
     _, said = program("fit", "--from", "out", "-o", "again", code=2)
     assert "data.csv has changed since that run (its names are others" in said
@@ -475,19 +477,19 @@ def test_what_is_read_is_not_replaced(program: Program) -> None:
 
 def test_one_program_at_a_time(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     with RunFolder(Path("out")):
-        _, said = program("fit", "data.csv", "-k", 3, "-o", "out", code=1)
+        _, said = program("fit", "data.csv", "-k", 3, "--no-judge", "-o", "out", code=1)
     assert "cannot write into out: another partwise is writing into it" in said
-    program("fit", "data.csv", "-k", 3, "-o", "out")
+    program("fit", "data.csv", "-k", 3, "--no-judge", "-o", "out")
 
 
 def test_an_earlier_run_is_safe(program: Program) -> None:
-    program("fit", "data.csv", "-k", 3, "-o", "out")
+    program("fit", "data.csv", "-k", 3, "--no-judge", "-o", "out")
     before = {name: Path("out", name).read_bytes() for name in names("out")}
-    _, said = program("fit", "data.csv", "-k", 2, "-o", "out", code=2)
+    _, said = program("fit", "data.csv", "-k", 2, "--no-judge", "-o", "out", code=2)
     assert "give --resume to go on with it, --overwrite to replace it" in said
     out, _ = program("fit", "--resume", "-o", "out")
     assert out == "out is finished: there is nothing to go on with.\n"
-    _, said = program("fit", "data.csv", "-k", 2, "-o", "out", "--resume", code=2)
+    _, said = program("fit", "data.csv", "-k", 2, "--no-judge", "-o", "out", "--resume", code=2)
     assert "k was 3 in that run and is 2 now" in said
     assert before == {name: Path("out", name).read_bytes() for name in names("out")}
     program("fit", "data.csv", "-k", 2, "-m", "spa", "-o", "out", "--overwrite")
@@ -700,7 +702,7 @@ def test_resume_with_other_data_begins_anew(program: Program, monkeypatch: pytes
 
 
 def test_resume_writes_what_was_removed(program: Program) -> None:
-    program("fit", "data.csv", "-k", 3, "-o", "out")
+    program("fit", "data.csv", "-k", 3, "--no-judge", "-o", "out")
     before = Path("out/weights.csv").read_bytes()
     Path("out/weights.csv").unlink()
     program("fit", "--resume", "-o", "out")
@@ -724,13 +726,13 @@ def test_killed_while_writing(program: Program, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_resume_begins_where_nothing_is(program: Program) -> None:
-    program("fit", "data.csv", "-k", 3, "-o", "out", "--resume")
+    program("fit", "data.csv", "-k", 3, "--no-judge", "-o", "out", "--resume")
     assert manifest("out")["status"] == "complete"
     _, said = program("fit", "-o", "nothing", "--resume", code=2)
     assert "give DATA" in said
     Path("mine").mkdir()
     Path("mine/components.csv").write_text("my own file")
-    _, said = program("fit", "data.csv", "-k", 3, "-o", "mine", "--resume", code=2)
+    _, said = program("fit", "data.csv", "-k", 3, "--no-judge", "-o", "mine", "--resume", code=2)
     assert "mine holds components.csv of an earlier run" in said
 
 
@@ -747,7 +749,7 @@ def test_disk_full(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
 
     with monkeypatch.context() as patch:
         patch.setattr("partwise.io.writing.write_atomically", full)
-        _, said = program("fit", "data.csv", "-k", 3, "-o", "out", code=1)
+        _, said = program("fit", "data.csv", "-k", 3, "--no-judge", "-o", "out", code=1)
     assert "cannot write out/components.csv: No space left on device; with --resume it can be finished" in said
     assert len(components("out")) == 3
     program("fit", "--resume", "-o", "out")
@@ -765,7 +767,22 @@ def test_no_room_for_checkpoints_ends_no_fit(program: Program, monkeypatch: pyte
 
 def test_kill_9(folder: Path, program: Program) -> None:
     np.save("X.npy", np.vstack([X] * 20))
-    words = ["fit", "X.npy", "-k", "3", "-m", "hals", "--tol", "0", "--max-iter", "2000", "-o", "out", "-q"]
+    words = [
+        "fit",
+        "X.npy",
+        "-k",
+        "3",
+        "-m",
+        "hals",
+        "--tol",
+        "0",
+        "--max-iter",
+        "600",
+        "--no-judge",
+        "-o",
+        "out",
+        "-q",
+    ]
     start = [sys.executable, "-c", "from partwise.cli import main; main()"]
     process = subprocess.Popen([*start, *words, "--checkpoint-every", "0.02"])
     begin = time.monotonic()
@@ -774,7 +791,7 @@ def test_kill_9(folder: Path, program: Program) -> None:
     time.sleep(0.05)
     process.kill()
     assert process.wait(timeout=60) == -9
-    assert 0 < read_state(Path("out/checkpoint.safetensors"))[1]["n_iter"] < 2000
+    assert 0 < read_state(Path("out/checkpoint.safetensors"))[1]["n_iter"] < 600
     program(*words, "--resume")
     assert names("out") == sorted([*FILES, "checkpoint.safetensors"])  # its limit ended it: more may be allowed
     program(*words, "-o", "whole")
