@@ -12,7 +12,7 @@ from partwise import datasets
 from partwise.lab import figures
 from partwise.lab.claim import Claim
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
-from partwise.lab.values import NOTHING, ratio, told
+from partwise.lab.values import NOTHING, told
 
 DOCUMENT = "Hsu, Non-negative matrix factorization, lecture of COMS 4772"
 
@@ -45,9 +45,13 @@ def _face_cases(size: Size) -> Sequence[Case]:
 
 def _more_zeros(result: Reproduction, method: str, *, than: Sequence[str]) -> float:
     """Zeros of a method, times those of others, in the case and for the other where that is least."""
-    cases = result.table.distinct("case")
-    found = [ratio(result, method, column="zeros", to={"method": one}, case=case) for case in cases for one in than]
-    return float(np.min(found)) if found else NOTHING
+    rows = [result.table.where(case=case) for case in result.table.distinct("case")]
+    pairs = np.array([[one.mean("zeros", method=name) for name in (method, other)] for one in rows for other in than])
+    if not len(pairs):
+        return NOTHING
+    own, others = pairs.T
+    # where the others have none, any at all is infinitely more
+    return float(np.min(np.where(others == 0.0, np.where(own > 0.0, np.inf, own), own / np.where(others, others, 1.0))))
 
 
 FACES_EXPERIMENT = Experiment(

@@ -37,6 +37,12 @@ def _last_error(result: Reproduction, method: str) -> float:
     return float(errors[-1]) if len(errors) else NOTHING
 
 
+def _times_worse(result: Reproduction, method: str, *, than: str) -> float:
+    """Error of the images by another rule, times that of the method; 0 where that is hardly below the start's."""
+    own, other, start = (result.table.mean("part_error", method=name) for name in (method, than, "trivial-start"))
+    return 0.0 if own > 0.5 * start else quotient(other, own)
+
+
 def _printed_order(result: Reproduction, method: str, claim: Claim) -> str:
     printed, derived = (told(_last_error(result, name), ".2g") for name in ("conservative-printed", "conservative-w1"))
     return (
@@ -69,6 +75,7 @@ SYNTHETIC = Experiment(
     budget={"tiny": 0.1, "quick": 12.0, "full": 600.0},
     timed=True,
     keep=True,
+    statistics={"times_worse": _times_worse},
     explanations={"printed_order": _printed_order},
     figures=(
         Figure("Average error against samples", figures.way("samples", "objective", across="samples")),
