@@ -13,7 +13,7 @@ types:
     mypy
 
 docs:
-    mkdocs build --strict --quiet
+    MPLBACKEND=agg sphinx-build -W --keep-going -q -d site/.doctrees docs site
     @echo "site/index.html"
 
 # just bench nnls --size small; without a case, their names

@@ -1,14 +1,16 @@
-"""Dask: a fit on a cluster, out of core.
+"""
+A fit on a Dask cluster, out of core
+====================================
 
 The blocks are made on the workers, are never together in one place, and the weights are written where they are
-computed. Give the address of a scheduler as the argument to run it on a cluster; without one, workers are started here.
+computed. On a cluster give the address of its scheduler to ``Client``; here workers are started in this process.
 """
 
-import sys
 import tempfile
 from pathlib import Path
 
 import dask
+import matplotlib.pyplot as plt
 import numpy as np
 from dask import delayed
 from distributed import Client, LocalCluster
@@ -33,29 +35,25 @@ def write(weights: np.ndarray, file: Path) -> int:
     return file.stat().st_size
 
 
-def fit(folder: Path) -> None:
-    blocks = [delayed(block)(seed) for seed in range(1, BLOCKS + 1)]
-    # persist=False: blocks are made anew in each pass, so all of them together need not fit into memory
-    X = pw.open_source(blocks, persist=False)
+# %%
+# ``persist=False``: blocks are made anew in each pass, so all of them together need not fit into memory.
+
+folder = Path(tempfile.mkdtemp())  # on a real cluster: one that all workers see
+workers = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+with workers, Client(workers):
+    X = pw.open_source([delayed(block)(seed) for seed in range(1, BLOCKS + 1)], persist=False)
     model = pw.Facets(PARTS).fit(X)
     print(f"{X.shape[0]} rows: {model.stop_reason_}")
     print(f"error against the truth: {pw.metrics.total_correlation_error(model.components_, true_parts()):.1e}")
 
     W = model.transform(X)  # a Dask array: nothing is computed or fetched yet
-    sizes = dask.compute([delayed(write)(part, folder / f"W{i}.npy") for i, part in enumerate(W.to_delayed().ravel())])
-    print(f"wrote {len(sizes[0])} blocks of weights, {sum(sizes[0])} bytes")
+    parts = enumerate(W.to_delayed().ravel())
+    (sizes,) = dask.compute([delayed(write)(part, folder / f"W{i}.npy") for i, part in parts])
+    print(f"wrote {len(sizes)} blocks of weights, {sum(sizes)} bytes")
 
+# %%
+# The course of the fit.
 
-def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:  # on a real cluster: one that all workers see
-        if len(sys.argv) > 1:
-            with Client(sys.argv[1]):
-                fit(Path(folder))
-            return
-        workers = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
-        with workers, Client(workers):
-            fit(Path(folder))
-
-
-if __name__ == "__main__":
-    main()
+figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+model.plot_history(column="residual", ax=ax)
+plt.show()

@@ -1,44 +1,64 @@
-"""Gene programs of blood cells, in and out of an AnnData.
-
-Three steps: make or read an AnnData of counts; fit; `pw.annotate`. Usages are then in `obsm`, where scanpy takes them
-from. Needs the data set pbmc3k in the folder that PARTWISE_DATA names, and anndata. As a command, from a file:
-`partwise fit cells.h5ad --as cells -k 8`.
 """
+Recipe: gene programs of blood cells
+====================================
+
+What cNMF and GeneNMF call gene expression programs and usages. Three steps: make or read an AnnData of counts; fit;
+``pw.annotate``, after which usages are in ``obsm``, where scanpy takes them from. The 2,700 cells of pbmc3k must be in
+the folder that PARTWISE_DATA names. As a command, from a file:
+
+.. code-block:: sh
+
+    partwise fit cells.h5ad --as cells -k 8
+"""
+
+# %%
+# Step 1: an AnnData, as ``anndata.read_h5ad`` gives it.
 
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import partwise as pw
 from partwise.exceptions import DataNotFoundError
 
+warnings.simplefilter("ignore")  # of anndata about pandas
+try:
+    import anndata
 
-def main() -> None:
-    warnings.simplefilter("ignore")  # of anndata about pandas
-    try:
-        import anndata
+    data = pw.datasets.load_pbmc3k()
+except (ImportError, DataNotFoundError) as error:
+    raise SystemExit(f"skipped: {error}") from None
+adata = anndata.AnnData(data.X.astype(np.float32))
+adata.var_names = data.feature_names
+print(adata.shape)
 
-        data = pw.datasets.load_pbmc3k()
-    except (ImportError, DataNotFoundError) as error:
-        print(f"skipped: {error}")
-        return
-    # step 1
-    adata = anndata.AnnData(data.X.astype(np.float32))
-    adata.var_names = data.feature_names
-    # step 2: on the 2,000 genes that vary most for their mean, as is usual in the field
-    counts = data.X.astype(float)
-    mean = np.asarray(counts.mean(axis=0)).ravel()
-    spread = np.asarray(counts.power(2).mean(axis=0)).ravel() - mean**2
-    varying = np.sort(np.argsort(-spread / np.maximum(mean, 1e-3))[:2000])
-    model = pw.Likelihood(8, random_state=0).fit(adata[:, varying])
-    model.rename_parts([f"Program {j + 1}" for j in range(8)])
-    # step 3
-    pw.annotate(adata, model)
-    print({name: adata.obsm[name].shape for name in adata.obsm}, {name: adata.varm[name].shape for name in adata.varm})
-    scores = np.nan_to_num(adata.varm["partwise_specificity"])  # NaN for genes that were left out
-    for j, name in enumerate(adata.uns["partwise"]["names"]):
-        print(f"{name}: {', '.join(adata.var_names[np.argsort(-scores[:, j])[:6]])}")
+# %%
+# Step 2: the fit, on the 2,000 genes that vary most for their mean, as is usual in the field.
 
+counts = data.X.astype(float)
+mean = np.asarray(counts.mean(axis=0)).ravel()
+spread = np.asarray(counts.power(2).mean(axis=0)).ravel() - mean**2
+varying = np.sort(np.argsort(-spread / np.maximum(mean, 1e-3))[:2000])
+model = pw.Likelihood(8, random_state=0).fit(adata[:, varying])
+model.rename_parts([f"Program {j + 1}" for j in range(8)])
 
-if __name__ == "__main__":
-    main()
+# %%
+# Step 3: into the AnnData. Genes are ranked by what tells a program from the others, beside their loadings.
+
+pw.annotate(adata, model)
+print({name: adata.obsm[name].shape for name in adata.obsm}, {name: adata.varm[name].shape for name in adata.varm})
+scores = np.nan_to_num(adata.varm["partwise_specificity"])  # NaN for genes that were left out
+for j, name in enumerate(adata.uns["partwise"]["names"]):
+    print(f"{name}: {', '.join(adata.var_names[np.argsort(-scores[:, j])[:6]])}")
+
+# %%
+# Usages of the cells, each at its largest program.
+
+usages = adata.obsm["X_partwise"] / adata.obsm["X_partwise"].sum(axis=1, keepdims=True)
+order = np.lexsort((-usages.max(axis=1), usages.argmax(axis=1)))
+figure, ax = plt.subplots(figsize=(9, 2.6), layout="constrained")
+image = ax.imshow(usages[order].T, aspect="auto", cmap="Blues", interpolation="nearest", vmin=0, vmax=1)
+ax.set(xlabel="cells", yticks=range(8), yticklabels=adata.uns["partwise"]["names"])
+figure.colorbar(image, label="share of the cell")
+plt.show()

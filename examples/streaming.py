@@ -1,4 +1,6 @@
-"""A stream: samples are seen once and forgotten.
+"""
+A stream: samples are seen once and forgotten
+=============================================
 
 Mixtures arrive in batches of different sizes. The model never has more than one batch in memory, and its error on
 samples that it has not seen falls as it goes on.
@@ -6,6 +8,7 @@ samples that it has not seen falls as it goes on.
 
 from collections.abc import Iterator
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import partwise as pw
@@ -20,21 +23,24 @@ def stream(seed: int) -> Iterator[np.ndarray]:
         yield rng.dirichlet(np.full(len(PARTS), 0.1), int(rng.integers(50, 500))) @ PARTS
 
 
-def main() -> None:
-    held_out = next(stream(seed=1))
-    model = pw.ConservativeNMF(8, w=0.3, cg_steps=5, random_state=0)
-    report = 1000
-    for batch in stream(seed=2):
-        model.partial_fit(batch)
-        if model.n_samples_seen_ >= report:
-            W = model.transform(held_out)
-            error = pw.metrics.relative_error(held_out, W, model.components_)
-            parts = pw.metrics.match_components(model.components_, PARTS).errors.max()
-            print(f"{model.n_samples_seen_:6d} samples: unseen data {error:.1e}, worst part {parts:.1e}")
-            report *= 2
-        if model.n_samples_seen_ > 16_000:
-            break
+# %%
+# After every batch the model is held against samples that it never sees, and against the true parts.
 
+held_out = next(stream(seed=1))
+model = pw.ConservativeNMF(8, w=0.3, cg_steps=5, random_state=0)
+seen, unseen, worst = [], [], []
+for batch in stream(seed=2):
+    model.partial_fit(batch)
+    seen.append(model.n_samples_seen_)
+    unseen.append(pw.metrics.relative_error(held_out, model.transform(held_out), model.components_))
+    worst.append(pw.metrics.match_components(model.components_, PARTS).errors.max())
+    if model.n_samples_seen_ > 16_000:
+        break
+print(f"{seen[-1]} samples: unseen data {unseen[-1]:.1e}, worst part {worst[-1]:.1e}")
 
-if __name__ == "__main__":
-    main()
+figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
+ax.loglog(seen, unseen, label="relative error on unseen data")
+ax.loglog(seen, worst, label="relative error of the worst part")
+ax.set_xlabel("samples seen")
+ax.legend()
+plt.show()

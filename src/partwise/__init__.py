@@ -39,6 +39,7 @@ _HOME = {
     "XRAY": "partwise.estimators",
     "annotate": "partwise.profiles.scverse",
     "choose_k": "partwise.belief",
+    "consensus": "partwise.belief",
     "count_parts": "partwise.estimators.count_parts",
     "factorize": "partwise.estimators.functional",
     "feasible_bands": "partwise.belief",
@@ -50,6 +51,7 @@ _HOME = {
     "open_source": "partwise.io",
     "read": "partwise.io",
     "save": "partwise.estimators.saving",
+    "show_progress": "partwise.estimators.watching",
     "write_report": "partwise.report",
 }
 _MODULES = (
@@ -100,6 +102,7 @@ __all__ = [
     "__version__",
     "annotate",
     "choose_k",
+    "consensus",
     "count_parts",
     "factorize",
     "feasible_bands",
@@ -111,13 +114,14 @@ __all__ = [
     "open_source",
     "read",
     "save",
+    "show_progress",
     "write_report",
     *_MODULES,
 ]
 
 if TYPE_CHECKING:
     from partwise.algorithms.cooccurrence import Cooccurrence
-    from partwise.belief import RankChoice, choose_k, feasible_bands, judge
+    from partwise.belief import RankChoice, choose_k, consensus, feasible_bands, judge
     from partwise.estimators import (
         AND,
         ANLS,
@@ -144,6 +148,7 @@ if TYPE_CHECKING:
     from partwise.estimators.count_parts import CountParts, count_parts
     from partwise.estimators.functional import factorize
     from partwise.estimators.saving import load, save
+    from partwise.estimators.watching import show_progress
     from partwise.io import open_source, read
     from partwise.linalg import left_inverse, nnls
     from partwise.noise import Noise, measure_noise

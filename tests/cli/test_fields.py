@@ -171,3 +171,58 @@ def test_signatures_are_turned_only_by_names(columns: list[str] | None, rows: li
 def test_markers_tell_something():
     S = np.array([0.0, 0.5, 0.0, 0.7])
     assert cells._markers(S, 12).tolist() == [3, 1]
+
+
+def test_known_signatures_stay_and_a_new_one_is_found_beside_them(program: Program):
+    known = RNG.dirichlet([0.1] * 96, 4)
+    counts = RNG.poisson(RNG.gamma(1.0, 2000.0, (30, 3)) @ known[:3])
+    write("sbs.csv", "sample", KINDS, [f"s{i}" for i in range(30)], counts)
+    write("cosmic.csv", "Type", ["SBS1", "SBS5"], KINDS, known[:2].T)
+    words = ["fit", "sbs.csv", "--as", "signatures", "-k", 3, "--reference", "cosmic.csv", "--no-judge"]
+    program(*words, "--fixed", "SBS1, SBS5", "-o", "out")
+    table = read("out/signatures.csv")
+    assert list(table[0])[1:] == ["SBS1", "SBS5", "Signature 3"]
+    found = np.array([[float(row[name]) for name in list(row)[1:]] for row in table]).T
+    np.testing.assert_allclose(found[:2], known[:2], atol=1e-5)
+    assert found[2] @ known[2] / np.linalg.norm(found[2]) / np.linalg.norm(known[2]) > 0.99
+    assert json.loads(Path("out/manifest.json").read_text())["parameters"]["fixed"] == "SBS1, SBS5"
+    for flags, said in (
+        (["--fixed", "SBS9"], "--fixed: cosmic.csv has no 'SBS9'; it has SBS1, SBS5"),
+        (["--fixed", "all", "-m", "spa"], "--fixed is for --method hals, anls, likelihood; spa cannot keep a part"),
+        (["--fixed", "all", "-k", 1], "-k 1 counts the 2 parts of --fixed too"),
+    ):
+        assert said in " ".join(program(*words, *flags, "-o", "o2", code=2)[1].split())
+    said = program("fit", "sbs.csv", "--as", "signatures", "-k", 3, "--fixed", "SBS1", "-o", "o2", code=2)[1]
+    assert "--fixed names parts of --reference" in said
+
+
+def test_starts_agree_and_the_table_says_how_far(program: Program):
+    rows = RNG.poisson(RNG.gamma(0.3, 9.0, (60, 3)) @ RNG.dirichlet([0.1] * 20, 3) * 9)
+    write(
+        "genes.csv",
+        "cell",
+        ["MALAT1", "LYZ", "NKG7", *(f"g{j}" for j in range(17))],
+        [f"c{i}" for i in range(60)],
+        rows,
+    )
+    program("fit", "genes.csv", "--as", "cells", "-k", 3, "--starts", 4, "--varying", 15, "--no-judge", "-o", "out")
+    table = read("out/consensus.csv")
+    assert [row["part"] for row in table] == list(read("out/usage.csv")[0])[1:]
+    assert all(0.9 < float(row["stability"]) <= 1.0 for row in table)
+    assert "Agreement of starts" in Path("out/report.html").read_text()
+    assert len(read("out/components.csv")[0]) - 1 == 15
+    again = program("fit", "--from", "out", "-o", "again")
+    assert Path("again/components.csv").read_bytes() == Path("out/components.csv").read_bytes(), again
+    said = program("fit", "genes.csv", "-k", 3, "-m", "spa", "--starts", 4, "--no-judge", "-o", "o2", code=2)[1]
+    assert "--starts is for methods that begin at a start" in said
+
+
+def test_stop_words_of_a_language(program: Program):
+    Path("posts.csv").write_text(
+        "id,text\n"
+        + "".join(f"{i},der die das Hund und die Katze mit {w} im Garten\n" for i, w in enumerate(["Ball", "Maus"] * 4))
+    )
+    program("fit", "posts.csv", "--as", "texts", "-k", 2, "--stop-words", "german", "--no-judge", "-o", "out")
+    assert {row["word"] for row in read("out/topics.csv")} <= {"hund", "katze", "ball", "maus", "garten"}
+    said = program("fit", "posts.csv", "--as", "texts", "-k", 2, "--stop-words", "klingon", "-o", "o2", code=2)[1]
+    assert "--stop-words is english, dutch, french, german" in " ".join(said.split())

@@ -12,7 +12,8 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from partwise.datasets import read_texts
+from partwise.datasets import read_texts, stop_words
+from partwise.datasets.words import LANGUAGES
 from partwise.exceptions import InputError
 
 TEXTS = ["One fish, two fish.", "Red fish; blue fish!", "", "red RED Sea 42"]
@@ -95,6 +96,19 @@ def test_min_count_and_weighting(form: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(data.X.toarray(), TfidfTransformer(sublinear_tf=True).fit_transform(counts).toarray())
     with pytest.raises(InputError, match="min_count=99 leaves no word"):
         read_texts(source, min_count=99)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_stop_words_of_a_language(language: str) -> None:
+    words = stop_words(language)
+    assert len(words) == len(set(words)) > 100
+    assert all(word == word.lower() for word in words)
+    assert read_texts([f"{words[0]} {words[-1]} haus"], stop_words=language).feature_names == ["haus"]
+
+
+def test_a_language_that_is_not_there_is_named() -> None:
+    with pytest.raises(InputError, match=r"must be one of english, dutch, .* got 'klingon'"):
+        stop_words("klingon")
 
 
 def test_stop_words_and_encoding(tmp_path: Path) -> None:

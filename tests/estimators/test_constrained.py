@@ -204,3 +204,35 @@ def test_what_ties_features_together_is_not_for_weights_of_features(asked: dict[
     data = np.random.default_rng(0).random((12, 8))
     with pytest.raises(InputError, match=f"{next(iter(asked))} cannot be asked for beside feature_weight"):
         pw.HALS(2, **asked).fit(data, feature_weight=np.arange(1.0, 9.0))
+
+
+def test_likelihood_keeps_known_parts_and_the_others_are_optimal() -> None:
+    known = np.random.default_rng(5).dirichlet([0.3] * M, 4)
+    counts = np.random.default_rng(6).poisson(np.random.default_rng(7).gamma(1.0, 300.0, (N, 4)) @ known)
+    model = pw.Likelihood(4, fixed=known[:2], tol=1e-6, max_iter=20_000, random_state=0)
+    W = model.fit_transform(counts)
+    H = model.components_
+    assert model.converged_
+    np.testing.assert_array_equal(H[:2], known[:2])
+    # Karush, Kuhn and Tucker for the free rows: the gradient of the divergence, in units of the weights' sums
+    g = 1.0 - (W.T @ (counts / (W @ H))) / W.sum(axis=0)[:, None]
+    assert np.abs(np.where(H[2:] > 1e-6 * H.max(), g[2:], 0.0)).max() < 1e-2
+    assert g[2:].min() > -1e-2
+    assert pw.metrics.match_components(H, known).cosines.min() > 0.99
+    alone = pw.Likelihood(2, fixed=known[:2]).fit(counts)
+    np.testing.assert_array_equal(alone.components_, known[:2])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"fixed": -TRUE}, "fixed"),
+        ({"fixed": TRUE[:, 1:]}, "fixed"),
+        ({"n_components": 2, "fixed": TRUE}, "fixed has 3 parts, but n_components=2 counts all of them"),
+        ({"fixed": TRUE[:1], "l1_W": 0.1}, "l1_W beside fixed needs a penalty of H too"),
+    ],
+    ids=["negative", "features", "too-many", "penalty"],
+)
+def test_likelihood_refuses_known_parts_that_cannot_be(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        pw.Likelihood(**{"n_components": 3} | options).fit(np.ceil(10 * X))

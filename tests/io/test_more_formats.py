@@ -151,3 +151,33 @@ def test_files_of_rosettasciio(tmp_path: Path):
     table = pw.read(tmp_path / "a.hspy")
     np.testing.assert_array_equal(table.X, signal.data.reshape(6, 8))
     assert (table.map_shape, table.feature_names[1]) == ((2, 3), "0.5 keV")
+
+
+def test_a_modality_of_h5mu_and_of_a_mudata(tmp_path: Path):
+    anndata = pytest.importorskip("anndata")
+    h5py = pytest.importorskip("h5py")
+    write = (getattr(anndata, "io", None) or anndata.experimental).write_elem
+    X = np.arange(12.0).reshape(4, 3)
+    rna = anndata.AnnData(X)
+    rna.var_names = ["CD3E", "LYZ", "NKG7"]
+    with h5py.File(tmp_path / "both.h5mu", "w") as both, h5py.File(tmp_path / "one.h5mu", "w") as one:
+        write(both, "mod/rna", rna)
+        write(both, "mod/prot", anndata.AnnData(X[:, :2]))
+        write(one, "mod/rna", rna)
+    table = pw.read(tmp_path / "both.h5mu", modality="rna")
+    np.testing.assert_array_equal(table.X, X)
+    assert table.feature_names == ["CD3E", "LYZ", "NKG7"]
+    assert table.notes == ("modality: rna",)
+    np.testing.assert_array_equal(pw.read(tmp_path / "one.h5mu").X, X)
+    with pytest.raises(pw.exceptions.ReaderError, match=r"several modalities: give modality; there are: prot, rna"):
+        pw.read(tmp_path / "both.h5mu")
+    with pytest.raises(pw.exceptions.ReaderError, match=r"no modality 'atac'; there are: prot, rna"):
+        pw.read(tmp_path / "both.h5mu", modality="atac")
+
+    kind = type("MuData", (), {"__module__": "mudata"})
+    alone = kind()
+    alone.mod = {"rna": rna}
+    assert pw.open_source(alone).shape == (4, 3)
+    alone.mod["prot"] = rna
+    with pytest.raises(pw.exceptions.InputError, match="give one of its modalities: 'rna', 'prot'"):
+        pw.open_source(alone)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,8 @@ State = Mapping[str, Any]  # arrays and numbers by name, flat
 
 SHOWN_ROWS = 12  # of a history in a notebook
 RECORDED = "history."  # before the names of the history's columns, in a state
+LOG = logging.getLogger("partwise")  # every iteration at DEBUG, the end of every fit at INFO
+WATCHERS: list[Callable[[Progress, int, float], object]] = []  # told every iteration, and the limits of its run
 KEYS = "keys"  # the names of all other entries of a state: one that is lost is missed
 
 
@@ -200,6 +203,7 @@ def run(
                 )
                 row.update({} if measures is None else measures(progress))
                 rows.append(row)
+                _tell(now, max_iter, tol)
                 wishes = [callback(now) for callback in callbacks]
             stop = now.stop or _reached(now, max_iter, tol, measure, wishes)
             if stop is not None:
@@ -213,6 +217,14 @@ def run(
     assert now is not None
     assert stop is not None
     return _result(now, stop, rows)
+
+
+def _tell(now: Progress, max_iter: int, tol: float) -> None:
+    if LOG.isEnabledFor(logging.DEBUG):
+        facts = now.n_iter, now.objective, now.residual, now.seconds
+        LOG.debug("iteration %d: objective %.6g, residual %.3g, %.2f s", *facts)
+    for watch in WATCHERS:
+        watch(now, max_iter, tol)
 
 
 def until_flat(

@@ -27,7 +27,6 @@ app = typer.Typer(
     name="partwise",
     help="The true parts of non-negative mixtures.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -27,7 +27,12 @@ OUTPUTS: tuple[str, ...] = (
     "usage.csv",
 )
 OUTPUTS += ("abundances.csv", "residual_spectrum.csv", "library.csv", "topics.csv", "topic_documents.csv")
-OUTPUTS += ("document_shares.csv", "topics_over_time.csv")
+OUTPUTS += ("document_shares.csv", "topics_over_time.csv", "consensus.csv")
+AGREED = (
+    "Stability: the mean cosine of the parts that the starts found with their median, 1 where all are the same. "
+    "Found in: the share of the starts that have the part. The fit began at these medians."
+)
+FIXING = ("hals", "anls", "likelihood")  # methods that take parts as they are; the first where the field's does not
 
 
 def of_field(data: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -45,8 +50,9 @@ def of_field(data: str, given: dict[str, Any]) -> dict[str, Any]:
     format = profile.formats.get(Path(data).suffix.lower())
     if format is not None and reading.format is None and Path(data).is_file():
         reading = replace(reading, format=format)
-    set_ = {"method": profile.method, "preprocess": profile.preprocess, "reading": reading}
-    if "method" not in given and profile.options:
+    method = FIXING[0] if given.get("fixed") and profile.method not in FIXING else profile.method
+    set_ = {"method": method, "preprocess": profile.preprocess, "reading": reading}
+    if "method" not in given and method == profile.method and profile.options:
         set_["options"] = {**profile.options, **given.get("options", {})}
     return {**set_, **given, "reading": reading}
 
@@ -66,6 +72,7 @@ class Field:
         from partwise.profiles import detect, find_profile
 
         self.job, self.why = job, ""
+        self.agreement: Any = None  # of many starts, where they were asked for
         self.profile: Profile | None = None
         self.settings = _settings(job)
         self.table = table
@@ -84,10 +91,31 @@ class Field:
             self.table = self.profile.shaped(table, self.settings)
 
     def _refuse_settings(self) -> None:
+        if self.job.reference is not None and self.job.fixed is not None:
+            return  # known parts are of any field
         for flag, value in (("--map-shape", self.job.map_shape), ("--reference", self.job.reference)):
             if value is not None:
                 fields = "spectra" if flag == "--map-shape" else "spectra or signatures"
                 raise Failure(f"{flag} is for --as {fields}", 2)
+
+    def fixed(self) -> tuple[list[str], Any]:
+        """Names and rows of the parts that stay as they are."""
+        from partwise.profiles.reference import aligned_reference
+
+        wanted = self.job.fixed
+        if wanted is None:
+            return [], None
+        if self.settings.reference is None:
+            raise Failure("--fixed names parts of --reference: give the file that has them", 2)
+        with told(2):
+            names, rows = aligned_reference(self.settings.reference, self.table.feature_names, self.table.X.shape[1])
+        chosen = names if wanted == "all" else [name.strip() for name in wanted.split(",") if name.strip()]
+        unknown = next((name for name in chosen if name not in names), None)
+        if unknown is not None or not chosen:
+            raise Failure(f"--fixed: {self.job.reference} has no {unknown!r}; it has {', '.join(names[:8])} ...", 2)
+        if self.job.k is not None and self.job.k < len(chosen):
+            raise Failure(f"-k {self.job.k} counts the {len(chosen)} parts of --fixed too: give at least that", 2)
+        return chosen, rows[[names.index(name) for name in chosen]]
 
     @property
     def notes(self) -> list[str]:
@@ -108,24 +136,59 @@ class Field:
         with told(2):
             if self.job.names is not None:
                 model.rename_parts(self.job.names)
-            elif self.profile is not None:
-                model.rename_parts(self.profile.name_parts(self.found(model, weights)))
+            elif self.profile is not None or self.job.fixed is not None:
+                known = self.fixed()[0]
+                numbered = [f"Part {j + 1}" for j in range(len(model.components_))]
+                found = numbered if self.profile is None else self.profile.name_parts(self.found(model, weights))
+                model.rename_parts(known + [f"{name} (new)" * (name in known) or name for name in found[len(known) :]])
 
     def counted(self, k: int) -> str:
         """So many parts, in the field's word."""
         return f"{k} {'part' if self.profile is None else self.profile.part.lower()}{'s' * (k != 1)}"
 
     def write(self, folder: RunFolder, found: Found) -> None:
-        """The tables of the field."""
-        for output in [] if self.profile is None else self.profile.outputs(found):
+        """The tables of the field, and how far starts agree."""
+        from partwise.profiles import Output
+
+        tables = [] if self.profile is None else list(self.profile.outputs(found))
+        if self.agreement is not None:
+            tables.append(Output("consensus.csv", *_stability(self.agreement, found)))
+        for output in tables:
             folder.write(output.name, partial(_write, columns=output.columns, rows=output.rows))
 
     def shown(self, found: Found) -> dict[str, Any]:
         """What the report has of the field."""
+        from partwise.profiles import Listing
+
+        panels: list[Any] = [] if self.profile is None else list(self.profile.panels(found))
+        if self.agreement is not None:
+            columns, rows = _stability(self.agreement, found)
+            panels.append(Listing("Agreement of starts", columns, [list(map(str, row)) for row in rows], AGREED))
         if self.profile is None:
-            return {}
+            return {"panels": panels} if panels else {}
         words = (self.profile.part.lower(), self.profile.sample, self.profile.feature)
-        return {"panels": self.profile.panels(found), "scores": self.profile.scores(found), "words": words}
+        return {"panels": panels, "scores": self.profile.scores(found), "words": words}
+
+
+def keep_parts(model: Any, fixed: Any, method: str) -> None:
+    """Give a model the parts that stay as they are, if it can keep some."""
+    if "fixed" not in model.get_params(deep=False):
+        raise Failure(f"--fixed is for --method {', '.join(FIXING)}; {method} cannot keep a part", 2)
+    model.set_params(fixed=fixed)
+
+
+def _stability(agreement: Any, found: Found) -> tuple[list[str], list[list[Any]]]:
+    """A line for each part that is not fixed: how alike the starts' parts are, and how many starts have it."""
+    from partwise.metrics import match_components
+    from partwise.profiles.base import figure
+
+    fixed = len(found.components) - len(agreement.start)
+    places = match_components(agreement.start, found.components[fixed:]).permutation
+    rows = [
+        [name, figure(agreement.stability[i]), figure(agreement.found[i])]
+        for name, i in zip(found.names[fixed:], places, strict=True)
+    ]
+    return ["part", "stability", "found_in"], rows
 
 
 def _choice(profile: Profile) -> str:

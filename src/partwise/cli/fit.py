@@ -112,6 +112,22 @@ class Asked:
         str | None,
         typer.Option(metavar="FILE", help="Known parts to name the found ones by: a library of spectra, or COSMIC."),
     ] = None
+    fixed: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Parts of --reference that are there and stay as they are, with commas between, or all; -k "
+            "counts them too.",
+        ),
+    ] = None
+    starts: Annotated[
+        int | None,
+        typer.Option(
+            min=3,
+            help="Begin at what so many random starts agree on, and say how stable each part is.",
+            rich_help_panel=METHOD,
+        ),
+    ] = None
     map_shape: Annotated[
         str | None, typer.Option(metavar="HxW", help="Samples are the pixels of a map of this shape.")
     ] = None

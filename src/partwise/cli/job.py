@@ -26,8 +26,10 @@ KINDS: dict[str, Any] = {
     "names": (list, NoneType),
     "field": (str, NoneType),
     "reference": (str, NoneType),
+    "fixed": (str, NoneType),
+    "starts": (int, NoneType),
 }
-LATER = {**dict.fromkeys(("weigh", "names", "field", "reference", "map_shape")), "judge": False}
+LATER = {**dict.fromkeys(("weigh", "names", "field", "reference", "map_shape", "fixed", "starts")), "judge": False}
 FILES = ("feature_names", "sample_names", "vocabulary")
 FLAGS = {
     "max_iter": "--max-iter",
@@ -55,6 +57,8 @@ class Job:
     field: str | None = None
     reference: str | None = None
     map_shape: tuple[int, int] | None = None
+    fixed: str | None = None
+    starts: int | None = None
     reading: Reading = dataclasses.field(default_factory=Reading)
 
     @property
@@ -111,6 +115,8 @@ class Job:
         words += ["--image-shape", "x".join(map(str, self.image_shape))] if self.image_shape else []
         words += ["--as", self.field] if self.field else []
         words += ["--reference", self.reference] if self.reference else []
+        words += ["--fixed", self.fixed] if self.fixed else []
+        words += ["--starts", str(self.starts)] if self.starts else []
         words += ["--map-shape", "x".join(map(str, self.map_shape))] if self.map_shape else []
         words += ["--names", ",".join(self.names)] if self.names else []
         words += ["--weights-format", self.weights_format] if self.weights_format != "auto" else []

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from partwise.io import Table
 
 STANDARD = "-"
+LEAST_MEAN = 1e-3  # below it a variance says little
 
 
 def read_stream(options: dict[str, Any]) -> Table:
@@ -32,15 +33,44 @@ def read_stream(options: dict[str, Any]) -> Table:
         return replace(read(inside, **{**options, "in_memory": EVERYTHING}), origin=str(name))
 
 
-def selected(table: Table, columns: str | None, drop: str | None) -> Table:
-    """The table with the features that are wanted."""
+def selected(table: Table, columns: str | None, drop: str | None, varying: int | None = None) -> Table:
+    """The table with the features that are wanted: by name, then those that vary most."""
+    if columns is not None or drop is not None:
+        table = _taken(table, _named(table.feature_names, columns, drop))
+    return table if varying is None else _taken(table, most_varying(table, varying))
+
+
+def most_varying(table: Table, count: int) -> list[int]:
+    """The features whose variance is largest for their mean, in the order of the table."""
+    import numpy as np
+
+    source = table.source()
+    n, m = source.shape
+    if count > m:
+        raise Failure(f"--varying {count}: there are {m} features", 2)
+    total, squares = source.reduce(_moments)
+    mean = total / n
+    spread = np.maximum(squares / n - mean**2, 0.0) / np.maximum(mean, LEAST_MEAN)
+    return sorted(np.argsort(-spread, kind="stable")[:count].tolist())
+
+
+def _moments(block: Any) -> tuple[Any, Any]:
+    """Sums of the columns, and of their squares."""
     import numpy as np
 
     from partwise.sources import blocks
 
-    if columns is None and drop is None:
-        return table
-    names = table.feature_names
+    one = np.ones((block.shape[0], 1))
+    return blocks.tdot(block, one)[:, 0].astype(np.float64), blocks.tdot(_squared(block), one)[:, 0].astype(np.float64)
+
+
+def _squared(block: Any) -> Any:
+    from partwise.sources import blocks
+
+    return blocks.with_values(block, blocks.values(block) ** 2) if blocks.is_sparse(block) else block**2
+
+
+def _named(names: list[str] | None, columns: str | None, drop: str | None) -> list[int]:
     if names is None:
         raise Failure("--columns and --drop need names of features; --feature-names gives some", 2)
     kept = list(range(len(names)))
@@ -51,12 +81,21 @@ def selected(table: Table, columns: str | None, drop: str | None) -> Table:
         kept = [j for j in kept if j not in gone]
     if not kept:
         raise Failure("--columns and --drop leave no feature", 2)
+    return kept
+
+
+def _taken(table: Table, kept: list[int]) -> Table:
+    import numpy as np
+
+    from partwise.sources import blocks
+
     if table.on_disk:
         take = partial(blocks.take_columns, columns=np.array(kept))
         X: Any = table.X.derive(take, n_features=len(kept))
     else:
         X = table.X[:, kept]
-    return replace(table, X=X, feature_names=[names[j] for j in kept], image_shape=None)
+    names = table.feature_names
+    return replace(table, X=X, feature_names=names and [names[j] for j in kept], image_shape=None)
 
 
 def _places(flag: str, text: str, names: list[str]) -> set[int]:

@@ -17,6 +17,7 @@ def names_hash(table: Table) -> str:
 
 
 def parameters(model: Any, job: Job) -> dict[str, Any]:
-    """All parameters; a start from a file is named by the file."""
+    """All parameters; a start from a file is named by the file, and known parts by their names."""
     values = {name: value for name, value in model.get_params(deep=False).items() if name != "callbacks"}
+    values |= {} if job.fixed is None else {"fixed": job.fixed}
     return values | ({} if job.start is None else {"init": str(job.start)})

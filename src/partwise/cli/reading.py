@@ -58,7 +58,11 @@ class Reading:
     ] = None
     layer: Annotated[
         str | None,
-        _option("--layer", help="Which matrix of an .h5ad file: a layer, or raw; X by default."),
+        _option("--layer", help="Which matrix of an .h5ad or .h5mu file: a layer, or raw; X by default."),
+    ] = None
+    modality: Annotated[
+        str | None,
+        _option("--modality", help="Which modality of an .h5mu file, such as rna, if there are several."),
     ] = None
     vocabulary: Annotated[
         str | None,
@@ -75,7 +79,11 @@ class Reading:
         str | None, _option("--date", metavar="COLUMN", help="Column of dates of texts, the year first.")
     ] = None
     stop_words: Annotated[
-        str | None, _option("--stop-words", help="Words to leave out: english, none, or a file with a word a line.")
+        str | None,
+        _option(
+            "--stop-words",
+            help="Words to leave out: english, german, french ..., none, or a file of words.",
+        ),
     ] = None
     ngrams: Annotated[
         int | None, _option("--ngrams", min=1, max=5, help="Longest run of words that counts as one.")
@@ -105,6 +113,12 @@ class Reading:
     drop: Annotated[
         str | None,
         _option("--drop", metavar="NAMES", help="Leave these features out; as --columns."),
+    ] = None
+    varying: Annotated[
+        int | None,
+        _option(
+            "--varying", min=1, metavar="N", help="Only the N features that vary most for their mean, as for genes."
+        ),
     ] = None
     quiet_names: Annotated[
         bool,
@@ -139,7 +153,7 @@ class Reading:
             options["in_memory"] = self.in_memory * MIB
         with told(2):
             table = read_stream(options) if path == STANDARD else read(path, **options)
-            return selected(replace(table, **self._names(table)), self.columns, self.drop)
+            return selected(replace(table, **self._names(table)), self.columns, self.drop, self.varying)
 
     def _names(self, table: Table) -> dict[str, Any]:
         from partwise.io.matrix_market import read_names
@@ -153,7 +167,7 @@ class Reading:
         return {name: names and [plain(as_text(one)) for one in names] for name, names in found.items()}
 
 
-SPECIAL = ("delimiter", "in_memory", "feature_names", "sample_names", "quiet_names", "columns", "drop")
+SPECIAL = ("delimiter", "in_memory", "feature_names", "sample_names", "quiet_names", "columns", "drop", "varying")
 
 
 def names_note(table: Table) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from partwise.cli.console import INTERRUPTED, Failure, Voice, errors, plain, told
-from partwise.cli.fields import Field
+from partwise.cli.fields import Field, keep_parts
 from partwise.cli.files import writing
 from partwise.cli.fitting import Fitted, align_start, build_model, check_names, fit, judged, start_file
 from partwise.cli.outcome import believed, decided, other_methods, outcome, outputs_of, told_result
@@ -82,12 +82,16 @@ class Session:
             with told():
                 table, source, known = self._data()
                 self._check(model, table)
+                fixed = self.field.fixed()[1]
+                if fixed is not None:
+                    keep_parts(model, fixed, self.job.method)
                 align_start(model, self.job, self.start_names, table.feature_names)
                 self._begin(model, known)
                 begun = True
                 with bar(errors(), hidden=self.voice.quiet) as progress:
                     with Interrupt(lambda: _wait(progress)) as interrupt:
                         self._choose(model, source, progress)
+                        self._agree(model, source, progress)
                         results = self._fit(model, table, source, known, progress, interrupt, checkpoint_every)
                         self._judge(source, progress)
                     with step(progress, "Writing"), self.timings.of("write"):
@@ -254,6 +258,26 @@ class Session:
         check_names(self.job, k)
         model.set_params(n_components=k)
         manifest.update(parameters=manifest["parameters"] | {"n_components": k})
+
+    def _agree(self, model: Any, source: RowSource, progress: Any) -> None:
+        """Begin at what many starts agree on; a run that is gone on with has begun already."""
+        from partwise.belief.consensus import agreement
+        from partwise.runs.progress import Counted
+
+        starts = self.job.starts
+        if starts is None or (self.resume and (self.folder.checkpoint.exists() or self.folder.has(MODEL))):
+            return
+        if "init" not in model.get_params(deep=False) or self.job.start is not None:
+            raise Failure(
+                f"--starts is for methods that begin at a start, and without --init; not {self.job.method}", 2
+            )
+        count = Counted(progress, "Starts")
+        with self.timings.of("starts"), told(2):
+            found = agreement(
+                model, source, n_starts=starts, random_state=self.job.seed, watch=lambda done: count(done, starts)
+            )
+        self.field.agreement = found
+        model.set_params(init=found.start)
 
     def _fit(
         self,

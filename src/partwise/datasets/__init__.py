@@ -42,6 +42,7 @@ from partwise.datasets.separable import make_dominant, make_laurberg, make_separ
 from partwise.datasets.text import read_texts
 from partwise.datasets.topics import make_topics
 from partwise.datasets.visual import count_visual_words
+from partwise.datasets.words import stop_words
 
 __all__ = [
     "Dataset",
@@ -82,4 +83,5 @@ __all__ = [
     "make_strictly_dominant",
     "make_topics",
     "read_texts",
+    "stop_words",
 ]

@@ -48,8 +48,8 @@ def read_texts(
         ``vocab.name.txt``, if there is one.
     min_count : int, default=1
         Words that occur less often in all documents together are left out.
-    stop_words : "english", list of str or None, default="english"
-        Words to leave out, where texts are counted here.
+    stop_words : str, list of str or None, default="english"
+        Words to leave out, where texts are counted here: a language of :func:`stop_words`, or the words.
     weighting : {"counts", "tfidf"}, default="counts"
         "tfidf": logarithmic tf-idf, documents scaled to unit length.
     transpose : bool, default=False

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from partwise.algorithms.loop import Progress, State, run
+from partwise.algorithms.loop import LOG, Progress, State, run
 from partwise.algorithms.randomness import packed
 from partwise.door.guard import check_room
 from partwise.door.matrices import check_form
@@ -628,6 +628,13 @@ class Looped(Ended, Factorization):
         )
         self.n_iter_, self.stop_ = result.n_iter, result.stop
         self.history_, self.residual_ = result.history, result.residual
+        LOG.info(
+            "%s: %s; %d iterations, %.2f s",
+            type(self).__name__,
+            self.stop_reason_,
+            self.n_iter_,
+            perf_counter() - began,
+        )
         return result.components
 
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:

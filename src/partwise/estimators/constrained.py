@@ -8,39 +8,34 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from partwise.algorithms.engine import AtMostOne, Bounds, Factor, Fixed, NonNegative, Simplex, Sparse, Unimodal
 from partwise.algorithms.engine.decoding import constrained_weights
 from partwise.algorithms.engine.squared import EntryWeightedError, SquaredError, WeightedError
 from partwise.algorithms.loop import State
-from partwise.estimators.observing import startable
-from partwise.estimators.penalised import Penalised
+from partwise.estimators.known import Known
 from partwise.exceptions import InputError
-from partwise.linalg.nnls import check_components
 from partwise.sources import Inspection, RowSource
 from partwise.sources.observed import COMPLETE, Observed
-from partwise.starts import make_start
-from partwise.starts.making import check_nonnegative
 
 Array = npt.NDArray[Any]
 
 CLOSURES = {"one": Simplex(), "at-most-one": AtMostOne()}
 
 
-class Constrained(Penalised):
+class Constrained(Known):
     """Parts that are known, bounds on entries of parts, smooth parts, weights with a sum."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Penalised._parameter_constraints,
-        "fixed": ["array-like", None],
+        **Known._parameter_constraints,
         "bounds": [tuple, None],
         "closure": [StrOptions(set(CLOSURES)), None],
         "unimodal_H": ["boolean"],
         "sparseness_H": [Interval(Real, 0, 1, closed="both"), None],
         "smooth_H": [Interval(Real, 0, None, closed="left")],
     }
+    _unweighed = ("fixed", "bounds", "closure")
 
     def __init__(
         self,
@@ -116,13 +111,8 @@ class Constrained(Penalised):
                 "{parameter} needs weights of some size, or parts would vanish: give closure, l1_W or l2_W too",
                 parameter="smooth_H",
             )
-        given = [name for name in ("l1_W", "l2_W") if getattr(self, name)]
-        if given and (self.fixed is not None or self.bounds is not None) and not on_H.asked:
-            what = "fixed" if self.fixed is not None else "bounds"
-            raise InputError(
-                f"{{parameter}} beside {what} needs a penalty of H too (l1_H or l2_H): the other parts have no size",
-                parameter=given[0],
-            )
+        known = "fixed" if self.fixed is not None else "bounds" if self.bounds is not None else None
+        self._check_penalties(on_H, known)
 
     def _check_ties(self) -> None:
         """Refuse weights of features beside what ties features together: a feature's problem does not see its own."""
@@ -134,28 +124,11 @@ class Constrained(Penalised):
                 raise InputError("{parameter} cannot be asked for beside feature_weight", parameter=name)
 
     @property
-    def _n_fixed(self) -> int:
-        return 0 if self.fixed is None else len(self.fixed)
-
-    @property
     def _k(self) -> int:
         return int(getattr(self, "_parts", 0))
 
     def _check_n_components(self, shape: tuple[int, int]) -> int:
         k = super()._check_n_components(shape)
-        if self.weighing_.column_scale is not None or self.weighing is not None:
-            for name in ("fixed", "bounds", "closure"):
-                if getattr(self, name) is not None:
-                    raise InputError("{parameter} is for data that is not weighed", parameter=name)
-        if self.fixed is not None:
-            fixed = check_components(self.fixed, shape[1], name="fixed")
-            check_nonnegative(fixed, "fixed")
-            if len(fixed) > k:
-                raise InputError(
-                    f"{{parameter}} has {len(fixed)} parts, but n_components={k} counts all of them",
-                    parameter="fixed",
-                    kind="shape",
-                )
         self._parts = k
         if self.bounds is not None:
             self._bounds(k)
@@ -188,25 +161,13 @@ class Constrained(Penalised):
             raise InputError(message, parameter="bounds", kind="value")
         return low, high
 
-    def _begin(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None) -> Any:
-        if state is not None or (self.fixed is None and self.bounds is None):
-            return super()._begin(source, k, seen, rng, state)
-        H = self._known_start(startable(source, self._observed), k, seen, rng)
-        return self._iterations(source, H, seen, None)
+    @property
+    def _asks_of_start(self) -> bool:
+        return self.fixed is not None or self.bounds is not None
 
     def _known_start(self, rows: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Array:
-        """Fixed parts first, then those of the start that are least like them, all within their bounds."""
-        q = self._n_fixed
-        given = None if isinstance(self.init, str) else np.asarray(getattr(self.init, "components_", self.init))
-        if q and given is not None and len(given) == k - q:
-            found = make_start(given, rows, k - q, seen=seen, rng=rng) if k > q else given
-            H = np.vstack([np.asarray(self.fixed, np.float64), found])
-        else:
-            H = make_start(self.init, rows, k, seen=seen, rng=rng)
-            if q:
-                fixed = np.asarray(self.fixed, np.float64)
-                alike = _unit(fixed) @ _unit(H).T
-                H = np.vstack([fixed, np.delete(H, linear_sum_assignment(-alike)[1], axis=0)])
+        """All within their bounds too."""
+        H, q = super()._known_start(rows, k, seen, rng), self._n_fixed
         if self.bounds is not None:
             low, high = self._bounds(k)
             H[q:] = np.clip(H[q:], low[q:], high[q:])
@@ -238,8 +199,3 @@ def squared_error_of(observed: Observed) -> Any:
         return SquaredError(np.nan)
     kind = EntryWeightedError if observed.holes or observed.entries is not None else WeightedError
     return kind(np.nan, observed)
-
-
-def _unit(H: Array) -> Array:
-    lengths = np.linalg.norm(H, axis=1, keepdims=True)
-    return np.asarray(H / np.where(lengths > 0.0, lengths, 1.0))

@@ -8,11 +8,11 @@ from typing import Any
 from partwise.algorithms.engine import Divergence, Pair, multiply
 from partwise.algorithms.likelihood import likelihood
 from partwise.algorithms.loop import Progress, State
-from partwise.estimators.penalised import Penalised
+from partwise.estimators.known import Known
 from partwise.sources import Inspection, RowSource
 
 
-class Likelihood(Penalised):
+class Likelihood(Known):
     """Non-negative parts of counts: the Poisson likelihood, by coordinate descent.
 
     Minimises the generalised Kullback-Leibler divergence of ``X`` from ``W H``, which is what
@@ -32,6 +32,9 @@ class Likelihood(Penalised):
         Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone
         is for components of the other one whose entries have a root mean square of one (Hoyer 2002): without a size
         the other could take all of it, and the penalty would vanish.
+    fixed : array-like of shape (n_fixed, n_features), optional
+        Parts that are known (signatures of a catalogue): the first rows of ``components_``, which stay as they are.
+        ``n_components`` counts them too.
     missing : {"nan", "zeros"}, optional
         What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored; a zero that is
         stored is known). By default every entry is known, and NaN is refused.
@@ -75,7 +78,7 @@ class Likelihood(Penalised):
     more than 2^26 of them (1.6 GB for both copies) stays where it is, and features then have one multiplicative step an
     iteration in the place of sweeps: slower, by a rule that looks at the data alone, so that results do not depend on
     the machine or on where the rows live. With holes, weights of samples, features or entries, a penalty of one
-    factor alone, or weights to start with, all iterations are multiplicative.
+    factor alone, weights to start with, or fixed parts, all iterations are multiplicative.
 
     References
     ----------
@@ -90,11 +93,43 @@ class Likelihood(Penalised):
     (True, True)
     """
 
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        init: Any = "pure",
+        l1_W: float = 0.0,
+        l2_W: float = 0.0,
+        l1_H: float = 0.0,
+        l2_H: float = 0.0,
+        fixed: Any = None,
+        missing: str | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        callbacks: Any = (),
+    ) -> None:
+        super().__init__(
+            n_components,
+            init=init,
+            l1_W=l1_W,
+            l2_W=l2_W,
+            l1_H=l1_H,
+            l2_H=l2_H,
+            missing=missing,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+            callbacks=callbacks,
+        )
+        self.fixed = fixed
+
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
         on_W, on_H = self._on_W(), self._on_H(source.shape[0])
+        self._check_penalties(on_H, None if self.fixed is None else "fixed")
         lengths = self._observed.lengths(source.shape)
         W0 = self._start_weights(source.shape[0], len(H0))
-        if not self._observed.plain or W0 is not None or Pair(on_W, on_H, *lengths).alone:
+        if not self._observed.plain or W0 is not None or self._n_fixed or Pair(on_W, on_H, *lengths).alone:
             # the kernels have one sum of the components for all samples, and one size of the penalties for all parts
             loss = Divergence(1.0, self._observed)
             return multiply(source, H0, W0=W0, loss=loss, on_W=on_W, on_H=on_H, state=state)

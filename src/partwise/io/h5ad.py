@@ -1,6 +1,7 @@
-"""AnnData's ``.h5ad``, read in a process of its own: the HDF5 library can loop or crash on a damaged file.
+"""AnnData's ``.h5ad`` and MuData's ``.h5mu``, read in a process of its own.
 
-The child writes what it found as plain NumPy files into a folder, from which the parent takes it.
+The HDF5 library can loop or crash on a damaged file. The child writes what it found as plain NumPy files into a folder,
+from which the parent takes it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def is_hdf5(first: bytes) -> bool:
     return first.startswith(b"\x89HDF\r\n\x1a\n")
 
 
-def read_h5ad(path: Path, *, layer: str | None = None, duplicates: str = "error") -> Table:
-    """Read the matrix ``X`` of an ``.h5ad`` file, or another one of it; needs anndata.
+def read_h5ad(path: Path, *, layer: str | None = None, modality: str | None = None, duplicates: str = "error") -> Table:
+    """Read the matrix ``X`` of an ``.h5ad`` file, or another one of it, or of a modality of ``.h5mu``; needs anndata.
 
     Parameters
     ----------
@@ -43,6 +44,8 @@ def read_h5ad(path: Path, *, layer: str | None = None, duplicates: str = "error"
         The file.
     layer : str, optional
         A layer, such as "counts", or "raw".
+    modality : str, optional
+        Of an ``.h5mu`` file, such as "rna"; needed where there are several.
     duplicates : {"error", "number"}, default="error"
         What to do with a name that was there before.
 
@@ -54,7 +57,7 @@ def read_h5ad(path: Path, *, layer: str | None = None, duplicates: str = "error"
     if find_spec("anndata") is None:
         raise MissingDependencyError(f"{path}: reading .h5ad needs anndata: pip install anndata")
     with tempfile.TemporaryDirectory(prefix="partwise-") as folder:
-        _convert(path, Path(folder), layer)
+        _convert(path, Path(folder), layer, modality)
         with reading(path, ".h5ad file"):
             names = json.loads((Path(folder) / "names.json").read_text())
             parts = {file.stem: read_array(file) for file in Path(folder).glob("*.npy")}
@@ -64,10 +67,11 @@ def read_h5ad(path: Path, *, layer: str | None = None, duplicates: str = "error"
     X = parts["X"] if X is None else X
     genes = unique_names(path, names["columns"], "column", duplicates, lambda _: None)
     cells = unique_names(path, names["rows"], "row", duplicates, lambda _: None)
-    return Table(X, genes, cells, origin=str(path), format="h5ad", notes=(f"layer: {layer}",) * bool(layer))
+    notes = tuple(f"{name}: {value}" for name, value in (("modality", names["modality"]), ("layer", layer)) if value)
+    return Table(X, genes, cells, origin=str(path), format="h5ad", notes=notes)
 
 
-def _convert(path: Path, folder: Path, layer: str | None) -> None:
+def _convert(path: Path, folder: Path, layer: str | None, modality: str | None) -> None:
     """Run the child, with a limit of time from when it opens the file; whatever ends it, the error is ours."""
     seconds = LEAST_SECONDS + path.stat().st_size / LEAST_SPEED
     # it imports what this process would: not what lies in the working folder, beside somebody's data
@@ -78,7 +82,8 @@ def _convert(path: Path, folder: Path, layer: str | None) -> None:
         "partwise.io.h5ad",
         str(path.resolve()),
         str(folder),
-        *([layer] if layer else []),
+        layer or "",
+        modality or "",
     ]
     places = os.pathsep.join(place or os.getcwd() for place in sys.path)
     with (
@@ -107,17 +112,17 @@ def _convert(path: Path, folder: Path, layer: str | None) -> None:
         raise fail(path, f"not a readable .h5ad file ({last[0][:200]})")
 
 
-def main(path: str, folder: str, layer: str = "") -> None:
+def main(path: str, folder: str, layer: str = "", modality: str = "") -> None:
     """The child: numbers and names as files; anything that goes wrong is one line on standard error."""
     import warnings
 
-    import anndata
+    import anndata  # noqa: F401  (what takes long to start is there before the clock runs)
 
     print("opening", flush=True)
     _limit_memory(Path(path).stat().st_size)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        data = anndata.read_h5ad(path)
+        modality, data = _opened(path, modality)
     if layer == "raw" and data.raw is None:
         raise ValueError("there is no raw; leave the layer out")
     if layer not in ("", "raw") and layer not in data.layers:
@@ -136,7 +141,27 @@ def main(path: str, folder: str, layer: str = "") -> None:
     else:
         np.save(place / "X.npy", X, allow_pickle=False)
     names = {"rows": list(map(str, data.obs_names)), "columns": list(map(str, genes)), "shape": X.shape}
+    names["modality"] = modality
     (place / "names.json").write_text(json.dumps(names))
+
+
+def _opened(path: str, modality: str) -> tuple[str, Any]:
+    """The AnnData of a file, or of a modality in it."""
+    import anndata
+
+    if not modality and not path.lower().endswith(".h5mu"):
+        return "", anndata.read_h5ad(path)
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        known = list(file["mod"]) if "mod" in file else []
+        if not known:
+            raise ValueError(f"it has no modality {modality!r}: it is no .h5mu file")
+        if modality not in (known if len(known) > 1 else ["", *known]):
+            wrong = f"there is no modality {modality!r}" if modality else "it has several modalities: give modality"
+            raise ValueError(f"{wrong}; there are: {', '.join(known)}")
+        read = getattr(anndata, "io", None) or anndata.experimental  # the older place of it
+        return modality or known[0], read.read_elem(file["mod"][modality or known[0]])
 
 
 def _limit_memory(size: int) -> None:

@@ -60,6 +60,8 @@ def of_anndata(adata: Any, matrix: Any = None, names: Any = None, *, origin: str
 
 
 def _of_mudata(mdata: Any) -> Table:
+    if len(mdata.mod) == 1:
+        return of_anndata(next(iter(mdata.mod.values())), origin="MuData")
     raise _refuse(f"is a MuData; give one of its modalities: {', '.join(map(repr, mdata.mod))}")
 
 

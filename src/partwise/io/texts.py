@@ -13,6 +13,7 @@ import numpy as np
 
 from partwise.datasets.loaders.text import count_words
 from partwise.datasets.text import decoded
+from partwise.datasets.words import LANGUAGES
 from partwise.door.guard import check_memory, fail, first_bytes, of_file, open_bytes, reading
 from partwise.door.parquet import columns_of, is_parquet, texts_of
 from partwise.exceptions import InputError
@@ -53,14 +54,8 @@ def read_text_folder(
     ----------
     path : pathlib.Path
         The folder, of ``.txt`` files or of texts with any end of name.
-    min_count : int, default=1
-        Words that occur less often in all texts together are left out.
-    stop_words : str, default="english"
-        Words to leave out: "english", "none", or a file with a word a line.
-    ngrams : int, default=1
-        Longest run of words that is counted as one.
-    min_share, max_share : float, default=0.0, 1.0
-        Words that a smaller or larger share of the texts has are left out.
+    min_count, stop_words, ngrams, min_share, max_share
+        Which words are counted; see :func:`read_documents`.
     encoding : str, default="utf-8"
         Of the texts.
 
@@ -107,7 +102,7 @@ def read_documents(
     min_count : int, default=1
         Words that occur less often in all texts together are left out.
     stop_words : str, default="english"
-        Words to leave out: "english", "none", or a file with a word a line.
+        Words to leave out: a language (see `partwise.datasets.stop_words`), "none", or a file of words.
     ngrams : int, default=1
         Longest run of words that is counted as one.
     min_share, max_share : float, default=0.0, 1.0
@@ -154,21 +149,21 @@ def _counted(path: Path, format: str, texts: Sequence[str], names: Sequence[str]
         raise of_file(path, error) from error
     except ValueError as error:  # scikit-learn's: nothing but stop words
         raise fail(path, f"the {len(texts)} documents have no word to count ({error})", kind="empty") from error
-    left = {"english": "English stop words are left out", "none": "no word is left out"}
-    notes = (f"words of two or more letters; {left.get(stop, f'the words of {stop} are left out')}",)
+    left = f"{stop.capitalize()} stop words are" if stop in LANGUAGES else f"the words of {stop} are"
+    notes = (f"words of two or more letters; {'no word is' if stop == 'none' else left} left out",)
     return Table(X, features, list(names), origin=str(path), format=format, notes=notes)
 
 
 def _stop_words(path: Path, stop: str) -> Any:
-    if stop in ("english", "none"):
+    if stop in ("none", *LANGUAGES):
         return None if stop == "none" else stop
-    if not Path(stop).is_file():
-        raise fail(
-            path,
-            f"{{parameter}} is english, none or a file with a word a line; {stop!r} is none",
-            parameter="stop_words",
-        )
-    return [word.strip().lower() for word in Path(stop).read_text(encoding="utf-8").splitlines() if word.strip()]
+    if Path(stop).is_file():
+        return Path(stop).read_text(encoding="utf-8").lower().split()
+    raise fail(
+        path,
+        f"{{parameter}} is {', '.join(LANGUAGES)}, none or a file of words; {stop!r} is none of them",
+        parameter="stop_words",
+    )
 
 
 def _columns(path: Path, encoding: str) -> dict[str, list[str]]:

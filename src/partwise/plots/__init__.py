@@ -3,6 +3,7 @@
 from partwise.plots.images import Recovery, image_grid, recovery_grid
 from partwise.plots.learning import code_histograms, detector_grid, feature_grid, learning_curve, reproducibility
 from partwise.plots.parts import plot_history, plot_parts
+from partwise.plots.usage import plot_usage
 
 __all__ = [
     "Recovery",
@@ -13,6 +14,7 @@ __all__ = [
     "learning_curve",
     "plot_history",
     "plot_parts",
+    "plot_usage",
     "recovery_grid",
     "reproducibility",
 ]

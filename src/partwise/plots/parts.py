@@ -60,7 +60,7 @@ def plot_parts(
         raise InputError(f"{{parameter}} must have two dimensions, got shape {H.shape}", parameter="components")
     names = [f"Part {j + 1}" for j in range(len(H))] if part_names is None else list(part_names)
     places = _positions(feature_names, H.shape[1])
-    axes = _axes(len(H), axes, wide=image_shape is None)
+    axes = axes_for(len(H), axes, wide=image_shape is None)
     for ax, h, name in zip(axes, H, names, strict=True):
         ax.set_title(name, fontsize=LABEL + 1.5)
         if image_shape is not None:
@@ -98,7 +98,7 @@ def plot_history(history: Mapping[str, Any], *, column: str = "objective", ax: A
     """
     if column not in history:
         raise InputError(f"{{parameter}} is one of {', '.join(history)}; got {column!r}", parameter="column")
-    ax = _axes(1, None if ax is None else [ax])[0]
+    ax = axes_for(1, None if ax is None else [ax])[0]
     steps = np.asarray(history["n_iter"] if "n_iter" in history else np.arange(len(history[column])), float)
     values = np.asarray(history[column], float)
     good = np.isfinite(values)
@@ -126,7 +126,8 @@ def _positions(names: Sequence[str] | None, count: int) -> tuple[tuple[Array], s
     return ((values,), unit or "feature") if (np.diff(values) > 0).all() or (np.diff(values) < 0).all() else None
 
 
-def _axes(count: int, given: Any, *, wide: bool = True) -> Any:
+def axes_for(count: int, given: Any, *, wide: bool = True) -> Any:
+    """So many axes: those that were given, or new ones."""
     if given is not None:
         axes = np.ravel(np.asarray(given, dtype=object))
         if len(axes) != count:

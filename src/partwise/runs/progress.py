@@ -20,6 +20,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from partwise.estimators.watching import share_done
+
 
 class _Left(TimeRemainingColumn):
     """The time that is left, where somebody knows it."""
@@ -113,11 +115,8 @@ class Watch:
         self.progress.update(self.task, completed=min(self._share, 1.0), note=note)
 
     def _by_residual(self, residual: float) -> float:
-        if not residual > self.tol > 0.0 or math.isinf(residual):  # the start (NaN), or there already
-            return 0.0
-        self._first = self._first or residual
-        whole = math.log(self._first / self.tol)
-        return math.log(self._first / residual) / whole if whole > 0.0 else 0.0
+        self._first = self._first or (residual if math.isfinite(residual) else 0.0)
+        return share_done(self._first, residual, self.tol) if self._first else 0.0
 
     def _error(self, objective: float) -> str:
         if self.measure == "squares" and self.norm is not None:

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer
 
 from partwise.datasets.checks import check_choice, check_integer, check_real
+from partwise.datasets.words import stop_words as words_of
 from partwise.exceptions import InputError
 from partwise.sources import blocks
 from partwise.sources.protocol import Block
@@ -36,8 +37,8 @@ def count_words(
         The documents. Case is ignored; a word is a run of two or more letters.
     min_count : int, default=5
         Words that occur less often in all documents together are left out.
-    stop_words : "english", list of str or None, default="english"
-        Words to leave out, as in scikit-learn's ``CountVectorizer``.
+    stop_words : str, list of str or None, default="english"
+        Words to leave out: a language of :func:`partwise.datasets.stop_words`, or the words.
     ngrams : int, default=1
         Longest run of words that is counted as one.
     min_share, max_share : float, default=0.0, 1.0
@@ -58,6 +59,8 @@ def count_words(
     """
     min_count = check_integer("min_count", min_count)
     how: dict[str, Any] = {"ngram_range": (1, ngrams), "min_df": float(min_share), "max_df": float(max_share)}
+    if isinstance(stop_words, str) and stop_words != "english":
+        stop_words = words_of(stop_words)
     vectorizer = CountVectorizer(stop_words=stop_words, token_pattern=TOKEN, dtype=np.int32, **how)
     counts = csr_array(vectorizer.fit_transform(texts))
     words = vectorizer.get_feature_names_out()

@@ -5,39 +5,34 @@ Links to files outside `docs/` are right where the repository is read, and are t
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mkdocs.structure.files import File, Files
-
 ROOT = Path(__file__).resolve().parents[2]
-MADE = {"contributing.md": "CONTRIBUTING.md", "changes.md": "CHANGELOG.md"}
-PLACES = {source: page for page, source in MADE.items()} | {
+PLACES = {
     "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changes.md",
     "benchmarks/README.md": "benchmarks.md",
+    "examples": "gallery/index.rst",
 }
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]+)?\)")
 INCLUDE = re.compile(r"^<!-- include (\S+) -->$", re.MULTILINE)
 
 
-def on_files(files: Files, *, config: Any) -> Files:
-    for page, source in MADE.items():
-        files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
-    return files
-
-
-def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    name = page.file.src_uri
-    home = posixpath.dirname(MADE.get(name, f"docs/{name}"))
+def read(app: Any, name: str, text: list[str]) -> None:
+    """A page of Markdown as it is read by Sphinx."""
+    if app.env.doc2path(name).suffix != ".md":
+        return
     here = posixpath.dirname(name)
-    markdown = INCLUDE.sub(lambda found: included(found[1], home, here), markdown)
-    markdown = markdown.replace("<!-- examples -->", "\n".join(examples()))
-    markdown = markdown.replace("<!-- commands -->", "\n".join(commands()))
-    return turned(markdown, home, here)
+    home = posixpath.join("docs", here)
+    page = INCLUDE.sub(lambda found: included(found[1], home, here), text[0])
+    if "<!-- commands -->" in page:
+        page = page.replace("<!-- commands -->", "\n".join(commands()))
+    text[0] = turned(page, home, here)
 
 
 def included(path: str, home: str, here: str) -> str:
@@ -56,7 +51,7 @@ def turned(markdown: str, home: str, here: str) -> str:
         if path.startswith("docs/"):
             page = path.removeprefix("docs/")
         elif path.startswith("examples/"):
-            page, anchor = "examples.md", f"#{Path(path).stem.replace('_', '-')}"
+            page = f"gallery/{Path(path).stem}.rst"
         elif path in PLACES:
             page = PLACES[path]
         else:  # not part of the site
@@ -64,17 +59,6 @@ def turned(markdown: str, home: str, here: str) -> str:
         return f"[{text}]({posixpath.relpath(page, here or '.')}{anchor})"
 
     return LINK.sub(link, markdown)
-
-
-def examples() -> Iterator[str]:
-    """Every script: what it says of itself, and its code."""
-    for script in sorted((ROOT / "examples").glob("*.py")):
-        code = script.read_text(encoding="utf-8")
-        about = ast.get_docstring(ast.parse(code)) or ""
-        body = code.split('"""', 2)[2].strip()
-        yield f"## {about.partition(chr(10))[0].rstrip('.')} {{ #{script.stem.replace('_', '-')} }}"
-        yield f"\n{about.partition(chr(10))[2].strip()}\n"
-        yield f'```python title="examples/{script.name}"\n{body}\n```\n'
 
 
 def commands() -> Iterator[str]:
@@ -124,3 +108,8 @@ def default(parameter: Any) -> str:
 
 def cell(text: str | None) -> str:
     return " ".join((text or "").split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.connect("source-read", read)
+    return {"parallel_read_safe": True}

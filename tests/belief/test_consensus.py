@@ -1,0 +1,54 @@
+"""What many starts agree on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import partwise as pw
+from partwise.belief.consensus import agreed
+
+
+def test_parts_that_all_starts_find_are_stable_and_a_lone_one_is_left_out():
+    rng = np.random.default_rng(0)
+    truth = np.eye(3, 30) + 0.05
+    starts = [truth[rng.permutation(3)] * rng.uniform(1, 9, (3, 1)) + 0.001 * rng.random((3, 30)) for _ in range(10)]
+    starts[0][1] = np.eye(1, 30, 20)  # one fit found something else
+    start, stability, found, kept = agreed(starts, 3)
+    assert pw.metrics.match_components(start, truth).cosines.min() > 0.999
+    assert stability.min() > 0.999
+    assert sorted(found.tolist()) == [0.9, 1.0, 1.0]
+    assert kept == pytest.approx(29 / 30)
+    np.testing.assert_allclose(np.linalg.norm(start, axis=1), 1.0)
+
+
+def test_consensus_is_a_start_and_not_worse_than_most():
+    rng = np.random.default_rng(1)
+    X = rng.poisson(rng.gamma(0.3, 5.0, (150, 6)) @ rng.dirichlet([0.1] * 40, 6) * 3.0)
+    estimator = pw.Likelihood(6, tol=1e-4)
+    found = pw.consensus(estimator, X, n_starts=8)
+    assert found.model.converged_
+    assert found.model.history_["objective"][-1] <= np.median(found.objectives) * (1 + 1e-6)
+    again = pw.consensus(estimator, X, n_starts=8)
+    np.testing.assert_array_equal(found.model.components_, again.model.components_)
+    assert not hasattr(estimator, "components_")
+
+
+def test_fixed_parts_are_not_clustered():
+    data = pw.datasets.make_topics(n_samples=150, n_features=30, n_components=3, random_state=0)
+    found = pw.consensus(pw.HALS(3, fixed=data.components[:1]), data.X, n_starts=3)
+    assert found.start.shape == (2, 30)
+    np.testing.assert_array_equal(found.model.components_[0], data.components[0])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "said"),
+    [
+        (pw.HALS(3), {"n_starts": 2}, "n_starts must be at least 3, got 2"),
+        (pw.SPA(3), {}, "needs n_components, and a start"),
+    ],
+    ids=["few", "no-start"],
+)
+def test_what_cannot_be_is_refused(estimator, options, said):
+    with pytest.raises(pw.exceptions.InputError, match=said):
+        pw.consensus(estimator, np.ones((5, 5)), **options)
