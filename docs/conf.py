@@ -62,7 +62,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/backreferences",
     # those whose data is not here are shown, not run
     "filename_pattern": rf"/(?!{'|'.join([*SHOWN, 'none'])})\w+\.py$",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "pages.RecipesFirst",
     "download_all_examples": False,
     "show_signature": False,
     "plot_gallery": os.environ.get("PARTWISE_GALLERY", "run") == "run",
@@ -73,6 +73,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "partwise"
 html_static_path = ["partwise.css"]
 html_css_files = ["partwise.css"]
+html_sidebars = {"index": [], "fields": [], "changes": []}
 html_favicon = "images/icon.svg"
 html_copy_source = False
 html_show_sourcelink = False

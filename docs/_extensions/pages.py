@@ -23,6 +23,19 @@ LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]+)?\)")
 INCLUDE = re.compile(r"^<!-- include (\S+) -->$", re.MULTILINE)
 
 
+class RecipesFirst:
+    """The order of the gallery."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, name: str) -> tuple[bool, str]:
+        return not name.startswith("recipe"), name
+
+    def __repr__(self) -> str:
+        return "<RecipesFirst>"
+
+
 def read(app: Any, name: str, text: list[str]) -> None:
     """A page of Markdown as it is read by Sphinx."""
     if app.env.doc2path(name).suffix != ".md":

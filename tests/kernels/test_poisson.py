@@ -50,7 +50,7 @@ def test_multiplying_is_the_em_step(n: int, m: int, k: int, l1: float, l2: float
     expected = W * (np.sqrt(ratio) if l2 else ratio)
     mean = W.mean(axis=0)
     found = W.copy()
-    missed, mass, value = multiply(*arguments(X, H, l1, l2), mean, True, found)
+    missed, mass, value = multiply(*arguments(X, H, l1, l2), mean, True, found, 0)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
     np.testing.assert_allclose((missed, mass), residual(X, W, H, mean, l1, l2), rtol=1e-10)
     assert value == pytest.approx((rel_entr(X, expected @ H) - X).sum())
@@ -64,9 +64,9 @@ def test_sweeps_lower_the_objective_and_measure_as_multiplying_does(
     X, W, H = problem(n, m, k)
     mean = W.mean(axis=0)
     found = W.copy()
-    measured = descend(*arguments(X, H, l1, l2), mean, 1, True, found)
+    measured = descend(*arguments(X, H, l1, l2), mean, 1, True, found, 0)
     other = W.copy()
-    np.testing.assert_allclose(measured[:2], multiply(*arguments(X, H, l1, l2), mean, True, other)[:2], rtol=1e-10)
+    np.testing.assert_allclose(measured[:2], multiply(*arguments(X, H, l1, l2), mean, True, other, 0)[:2], rtol=1e-10)
 
     def objective(W: np.ndarray) -> float:
         return float(kl_div(X, W @ H).sum() + l1 * W.sum() + 0.5 * l2 * (W**2).sum())
@@ -78,7 +78,7 @@ def test_sweeps_lower_the_objective_and_measure_as_multiplying_does(
 def test_a_sweep_of_one_component_is_exact() -> None:
     """With one component the pull is one hyperbola: w = sum x / sum h."""
     X, W, H = problem(8, 6, 1)
-    descend(*arguments(X, H, 0.0, 0.0), W.mean(axis=0), 1, False, W)
+    descend(*arguments(X, H, 0.0, 0.0), W.mean(axis=0), 1, False, W, 0)
     np.testing.assert_allclose(W[:, 0], X.sum(axis=1) / H.sum(), rtol=1e-12)
 
 
@@ -138,7 +138,7 @@ def test_zeros_are_left_and_dead_components_are_not() -> None:
         W = np.zeros((6, 3))
         W[:, 0] = 1.0
         if kernel == "sweeps":
-            descend(*arguments(X, H, 0.0, 0.0), np.ones(3), 2, False, W)
+            descend(*arguments(X, H, 0.0, 0.0), np.ones(3), 2, False, W, 0)
         else:
             solve(*arguments(X, H, 0.0, 0.0), W, np.empty(6))
         assert W[:, 2].any()

@@ -58,7 +58,7 @@ class Consensus(Agreement):
 
     Parameters
     ----------
-    start, stability, found, kept, objectives
+    start, stability, found, kept, objectives : ndarray or float
         See :class:`Agreement`.
     model : estimator
         Fitted from the consensus.

@@ -78,7 +78,7 @@ class Likelihood(Known):
     more than 2^26 of them (1.6 GB for both copies) stays where it is, and features then have one multiplicative step an
     iteration in the place of sweeps: slower, by a rule that looks at the data alone, so that results do not depend on
     the machine or on where the rows live. With holes, weights of samples, features or entries, a penalty of one
-    factor alone, weights to start with, or fixed parts, all iterations are multiplicative.
+    factor alone, or weights to start with, all iterations are multiplicative.
 
     References
     ----------
@@ -129,7 +129,7 @@ class Likelihood(Known):
         self._check_penalties(on_H, None if self.fixed is None else "fixed")
         lengths = self._observed.lengths(source.shape)
         W0 = self._start_weights(source.shape[0], len(H0))
-        if not self._observed.plain or W0 is not None or self._n_fixed or Pair(on_W, on_H, *lengths).alone:
+        if not self._observed.plain or W0 is not None or Pair(on_W, on_H, *lengths).alone:
             # the kernels have one sum of the components for all samples, and one size of the penalties for all parts
             loss = Divergence(1.0, self._observed)
             return multiply(source, H0, W0=W0, loss=loss, on_W=on_W, on_H=on_H, state=state)

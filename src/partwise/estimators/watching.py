@@ -29,6 +29,11 @@ def show_progress(stream: Any = None) -> Iterator[None]:
         Where the line goes; standard error by default, unless this is a notebook. A stream that is given is written to
         whether or not it is a terminal.
 
+    Yields
+    ------
+    None
+        The block.
+
     Examples
     --------
     >>> import sys, partwise as pw

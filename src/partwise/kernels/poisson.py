@@ -135,10 +135,10 @@ def _missed(pull: float, push: float, u: float, total: float, mean: float) -> fl
 
 
 @inlined
-def _emptied(t: Array, mean: Array, w: Array) -> tuple[float, float]:
-    """A row without counts has weights zero: what it missed and had."""
+def _emptied(t: Array, mean: Array, w: Array, held: int) -> tuple[float, float]:
+    """A row without counts has weights zero, but for those that are held: what it missed and had."""
     missed, mass = 0.0, 0.0
-    for l in range(w.shape[0]):
+    for l in range(held, w.shape[0]):
         missed += min(w[l], mean[l]) * t[l]
         mass += w[l] * t[l]
         w[l] = 0.0
@@ -153,14 +153,23 @@ def _unit_free(w: Array, t: Array, l2: float, total: float, u: Array, ridge: Arr
 
 
 @inlined
-def _give_back(u: Array, t: Array, total: float, w: Array) -> None:
-    for l in range(w.shape[0]):
+def _give_back(u: Array, t: Array, total: float, w: Array, held: int) -> None:
+    for l in range(held, w.shape[0]):
         w[l] = u[l] * total / t[l] if t[l] > 0.0 else 0.0
 
 
 @jit_quotients
 def multiply(
-    indptr: Index, indices: Index, data: Array, F: Array, t: Array, l2: float, mean: Array, valued: bool, W: Array
+    indptr: Index,
+    indices: Index,
+    data: Array,
+    F: Array,
+    t: Array,
+    l2: float,
+    mean: Array,
+    valued: bool,
+    W: Array,
+    held: int,
 ) -> tuple[float, float, float]:
     """One multiplicative (EM) step for every row of ``W``, in place; returns what :func:`descend` does."""
     k = W.shape[1]
@@ -170,7 +179,7 @@ def multiply(
         a, b = indptr[i], indptr[i + 1]
         total = data[a:b].sum()
         if total <= 0.0:
-            missed, had = _emptied(t, mean, W[i])
+            missed, had = _emptied(t, mean, W[i], held)
             residual += missed
             mass += had
             continue
@@ -184,7 +193,7 @@ def multiply(
             f = data[s] * scale / y
             for l in range(k):
                 pull[l] += f * row[l]
-        for l in range(k):
+        for l in range(held, k):
             push = 1.0 + ridge[l] * u[l]
             mass += total * u[l] * push
             residual += _missed(pull[l], push, u[l], total, mean[l] * t[l])
@@ -195,7 +204,7 @@ def multiply(
                 for l in range(k):
                     y += u[l] * row[l]
                 value += data[s] * (np.log(data[s] * scale / y) - 1.0)
-        _give_back(u, t, total, W[i])
+        _give_back(u, t, total, W[i], held)
     return residual, mass, value
 
 
@@ -211,11 +220,13 @@ def descend(
     sweeps: int,
     valued: bool,
     W: Array,
+    held: int,
 ) -> tuple[float, float, float]:
     """Update every row of ``W`` in place by coordinate sweeps; zeros that nothing pulls up rest in them.
 
-    Returns the residual of the optimality conditions that the rows came with, in units of mass (see ``_missed``), the
-    mass that they came with, and at the end, if ``valued``, the sum of ``x log(x / y) - x``.
+    The first ``held`` coordinates of every row stay as they are, to the bit, and count in no residual.  Returns the
+    residual of the optimality conditions that the rows came with, in units of mass (see ``_missed``), the mass that
+    they came with, and at the end, if ``valued``, the sum of ``x log(x / y) - x``.
     """
     k = W.shape[1]
     most = _most(indptr)
@@ -227,7 +238,7 @@ def descend(
         c = b - a
         total = data[a:b].sum()
         if total <= 0.0:
-            missed, had = _emptied(t, mean, W[i])
+            missed, had = _emptied(t, mean, W[i], held)
             residual += missed
             mass += had
             continue
@@ -236,7 +247,8 @@ def descend(
         _unit_free(W[i], t, l2, total, u, ridge)
         _products(h, u, c, y)
         _inverses(y, c, q)
-        for l in range(k):
+        resting[:held] = True
+        for l in range(held, k):
             pull, push = _pull(h[l], x, q, c), 1.0 + ridge[l] * u[l]
             mass += total * u[l] * push
             residual += _missed(pull, push, u[l], total, mean[l] * t[l])
@@ -247,7 +259,7 @@ def descend(
             _products(h, u, c, y)
             for s in range(c):
                 value += data[a + s] * (np.log(x[s] / max(y[s], UNEXPLAINED)) - 1.0)
-        _give_back(u, t, total, W[i])
+        _give_back(u, t, total, W[i], held)
     return residual, mass, value
 
 
@@ -381,4 +393,4 @@ def solve(indptr: Index, indices: Index, data: Array, F: Array, t: Array, l2: fl
             for l in range(k):
                 u[l] = max(u[l] + length * d[l], 0.0)  # with d = -u to zero itself
         kkt[i] = least
-        _give_back(best, t, total, w)
+        _give_back(best, t, total, w, 0)

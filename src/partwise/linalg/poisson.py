@@ -122,7 +122,7 @@ def certified_block(block: Block, components: Components) -> tuple[Array, Array]
     share = 1.0 / max(1, int(np.count_nonzero(t)))
     W = np.outer(blocks.row_sums(X), np.divide(share, t, out=np.zeros_like(t), where=t > 0.0))
     kkt, csr = np.empty(len(W)), (X.indptr, X.indices, X.data)
-    descend(*csr, F, t, components.l2, np.zeros_like(t), FIRST_SWEEPS, False, W)
+    descend(*csr, F, t, components.l2, np.zeros_like(t), FIRST_SWEEPS, False, W, 0)
     solve(*csr, F, t, components.l2, W, kkt)
     return W.astype(block.dtype, copy=False), kkt
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.special import kl_div
 
 import partwise as pw
-from partwise.algorithms.engine import ElasticNet, Factor, Fixed
+from partwise.algorithms.engine import Bounds, ElasticNet, Factor, Fixed
 from partwise.algorithms.likelihood import likelihood
 from partwise.algorithms.mu import mu
 from partwise.exceptions import InputError
@@ -120,8 +120,24 @@ def test_a_state_goes_on_to_the_same_bits(both: bool, rule: bool, after: int) ->
 
 def test_what_its_steps_do_not_know_is_refused() -> None:
     source = source_of(COUNTS)
-    with pytest.raises(InputError, match="fixed_H is nothing for Likelihood"):
-        next(likelihood(source, H0, nonzero=NONZERO, on_H=Factor(constraint=Fixed((0,)))))
+    bounds = Bounds(np.zeros((H0.shape[1], 1)), np.ones((H0.shape[1], 1)))
+    with pytest.raises(InputError, match="bounds_H is nothing for Likelihood"):
+        next(likelihood(source, H0, nonzero=NONZERO, on_H=Factor(constraint=Fixed((0,), bounds))))
+
+
+@pytest.mark.parametrize("copied", [True, False], ids=["copied", "where-it-is"])
+def test_fixed_components_stay_to_the_bit_and_the_objective_falls(
+    copied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not copied:
+        monkeypatch.setattr("partwise.algorithms.engine.poisson.both_ways", lambda *_: None)
+    on_H = Factor(constraint=Fixed((0, 1)))
+    found = list(islice(likelihood(source_of(COUNTS), H0, nonzero=NONZERO, on_H=on_H), 60))
+    for one in found:
+        np.testing.assert_array_equal(one.components[:2], H0[:2])
+    assert all(b.objective <= a.objective * (1 + 1e-12) for a, b in pairwise(found))
+    assert not np.array_equal(found[-1].components[2:], H0[2:])
+    assert found[-1].residual < 0.1 * found[2].residual
 
 
 def test_float32_data_is_computed_in_double_precision() -> None:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.algorithms.engine.alternating import POSITIVE_START, lifted
-from partwise.algorithms.engine.constraints import NonNegative
+from partwise.algorithms.engine.constraints import Fixed, NonNegative
 from partwise.algorithms.engine.divergence import Divergence
 from partwise.algorithms.engine.factor import PLAIN, Factor
 from partwise.algorithms.engine.multiplicative import even_weights
@@ -111,7 +111,8 @@ class Both:
         half = partial(_half_block, on=self.on_W, other=_prepared(H, self.on_W), mean=W_sums / n, sweeps=sweeps)
         step = partial(half, beta=beta, valued=False)
         W, (missed, mass, _, sums, penalty) = self.samples.map_rows(step, W, width=k, combine=add)
-        half = partial(_half_block, on=self.on_H, other=_prepared(W, self.on_H), mean=H.mean(axis=0), sweeps=sweeps)
+        on = self.on_H
+        half = partial(_half_block, on=on, other=_prepared(W, on), mean=H.mean(axis=0), sweeps=sweeps, held=held(on))
         step = partial(half, beta=0.0, valued=True)
         new, (missed_H, mass_H, value, H_sums, penalty_H) = self.features.map_rows(step, H, width=k, combine=add)
         objective = max(value + float(sums @ H_sums), 0.0) + penalty + penalty_H
@@ -152,9 +153,10 @@ class Once:
         missed, mass, _, sums, _, negative = stats
         positive = self.on_H.raised(np.broadcast_to(sums, H.shape), H)
         ratio = np.divide(negative, positive, out=np.zeros_like(H), where=positive > 0.0)
-        new = H * ratio ** KL.exponent(curved=self.on_H.curved(H))
-        parts = np.abs(np.minimum(H * positive, (positive - negative) * H.mean(axis=0)))
-        kkt = max(_share(missed, mass), _share(float(parts.sum()), float((H * positive).sum())))
+        new, free = H * ratio ** KL.exponent(curved=self.on_H.curved(H)), slice(held(self.on_H), None)
+        new[:, : held(self.on_H)] = H[:, : held(self.on_H)]
+        parts = np.abs(np.minimum(H * positive, (positive - negative) * H.mean(axis=0)))[:, free]
+        kkt = max(_share(missed, mass), _share(float(parts.sum()), float((H * positive)[:, free].sum())))
         return Round(W, sums, new, self.value(source, W, new), kkt)
 
 
@@ -246,10 +248,16 @@ def _check(on: Factor, factor: str) -> None:
     """Refuse by name what the kernels do not know."""
     on.check(factor, "Likelihood")
     others = [one.name for one in on.penalties if not hasattr(one, "l1")]
-    others += [] if isinstance(on.constraint, NonNegative) else [on.constraint.name]
+    constraint = on.constraint.rest if isinstance(on.constraint, Fixed) else on.constraint
+    others += [] if isinstance(constraint, NonNegative) else [constraint.name]
     if others:
         name = f"{others[0]}_{factor}"
         raise InputError("{parameter} is nothing for Likelihood: its steps know l1 and l2 alone", parameter=name)
+
+
+def held(on: Factor) -> int:
+    """How many components stay as they are: the first ones."""
+    return len(on.constraint.components) if isinstance(on.constraint, Fixed) else 0
 
 
 def _state(
@@ -264,12 +272,21 @@ def _prepared(factor: Array, on: Factor) -> Components:
 
 
 def _half_block(
-    block: Block, W: Array, *, other: Components, mean: Array, sweeps: int, beta: float, valued: bool, on: Factor
+    block: Block,
+    W: Array,
+    *,
+    other: Components,
+    mean: Array,
+    sweeps: int,
+    beta: float,
+    valued: bool,
+    on: Factor,
+    held: int = 0,
 ) -> tuple[Array, tuple[Any, ...]]:
     """Of counts as CSR."""
     new = W.copy()
     problem = block.indptr, block.indices, block.data, other.F, other.t, other.l2, mean
-    measured = descend(*problem, sweeps, valued, new) if sweeps else multiply(*problem, valued, new)
+    measured = descend(*problem, sweeps, valued, new, held) if sweeps else multiply(*problem, valued, new, held)
     if beta:
         new += beta * (new - W)
         np.maximum(new, 0.0, out=new)
