@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import scipy.sparse as sp
 
 import partwise as pw
+from partwise.door.parquet import polars_reading
 from partwise.exceptions import InputError, ReaderError
 
 RNG = np.random.default_rng(0)
@@ -116,6 +118,29 @@ def test_damaged_parquet_is_refused(tmp_path: Path, folder: bool):
             assert source.take(range(source.shape[0])).shape == source.shape
         except ReaderError as error:
             assert "a.parquet" in str(error)  # noqa: PT017 - some damage is in bytes that nobody reads
+
+
+def test_a_panic_of_polars_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    polars = pytest.importorskip("polars")
+    path = tmp_path / "a.parquet"
+
+    def panic() -> None:
+        with polars_reading(path):
+            os.write(2, b"thread 'async-executor-0' panicked at crates/polars-arrow/src/bitmap/immutable.rs\n")
+            raise polars.exceptions.PanicException("assertion failed")
+
+    with pytest.raises(ReaderError, match=r"a\.parquet: not a readable parquet file"):
+        panic()
+    with polars_reading(path), polars_reading(path):
+        os.write(2, b"of somebody else\n")
+    assert capfd.readouterr().err == "of somebody else\n"
+    polars.DataFrame({"a": np.arange(300) % 5}).write_parquet(path, compression="uncompressed")
+    good = path.read_bytes()
+    for place in range(60, 140):  # the page of values among them
+        path.write_bytes(good[:place] + b"\x27\xdd\x76\xbd" + good[place + 4 :])
+        with suppress(ReaderError):
+            pw.read(path)
+    assert capfd.readouterr().err == ""
 
 
 def thrift(number: int) -> bytes:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +87,54 @@ def _check_frame(path: Path) -> None:
         check_pages(path, file, file.read(length), size)
 
 
+class _Aside:
+    """What is written to the stream of errors while polars reads: where it panics it prints where, and nobody asked.
+
+    The rest is passed on, a moment later; threads that read at the same time share one place for it.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.readers, self.stream = threading.Lock(), 0, -1
+        self.kept: IO[bytes] | None = None
+
+    def begin(self) -> None:
+        """Put the stream aside, unless it is."""
+        with self.lock:
+            self.readers += 1
+            if self.readers == 1:
+                try:
+                    self.kept = tempfile.TemporaryFile()  # noqa: SIM115 - it stays open for all readers
+                    self.stream = os.dup(2)
+                    os.dup2(self.kept.fileno(), 2)
+                except OSError:  # no stream, no room, no handle: then it is not put aside
+                    self._close()
+
+    def end(self, *, panicked: bool) -> None:
+        """Put the stream back behind the last reader."""
+        with self.lock:
+            self.readers -= 1
+            if panicked and self.kept is not None:
+                os.ftruncate(self.kept.fileno(), 0)
+                self.kept.seek(0)
+            if self.readers == 0 and self.stream >= 0 and self.kept is not None:
+                os.dup2(self.stream, 2)
+                self.kept.seek(0)
+                with suppress(OSError):
+                    os.write(2, self.kept.read())
+            if self.readers == 0:
+                self._close()
+
+    def _close(self) -> None:
+        if self.stream >= 0:
+            os.close(self.stream)
+        if self.kept is not None:
+            self.kept.close()
+        self.stream, self.kept = -1, None
+
+
+_ASIDE = _Aside()
+
+
 class polars_reading:
     """Polars, with its errors turned into ours."""
 
@@ -97,9 +149,11 @@ class polars_reading:
                 f"{self.path}: reading parquet needs polars: pip install 'partwise[cli]'"
             ) from error
         self._panic: type[BaseException] = polars.exceptions.PanicException
+        _ASIDE.begin()
         return polars
 
     def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
+        _ASIDE.end(panicked=isinstance(error, self._panic))
         if isinstance(error, self._panic):
             raise fail(self.path, "not a readable parquet file (polars gave up)") from error
         if isinstance(error, Exception):

@@ -98,4 +98,5 @@ def _stored(picture: Any) -> tuple[str, int | None]:
 def _unscaled(values: Array, limit: int) -> Array:
     """What a PGM file holds: Pillow makes its largest value 255 or 65535, by rounding, which can be undone."""
     largest = 255 if values.dtype == np.uint8 else 65535
-    return np.rint(values * (limit / largest)).astype(np.uint8 if limit < 256 else np.uint16)
+    table = np.rint(np.arange(largest + 1) * (limit / largest)).astype(np.uint8 if limit < 256 else np.uint16)
+    return np.asarray(table[values])
