@@ -1,8 +1,9 @@
 """Noisy mixtures with a known truth, for what is said of how sure a part is.
 
 ``TUNED`` families were looked at while methods were made. ``KEPT`` ones differ in parts, weights, noise and sizes, but
-are not untouched: seeds 1000 to 1002 decided that the limit of scores is 1 and not 0, and seeds 3000 and 3001 the ends
-of the intervals of `judge`. Other seeds of them are fresh, the families are not.
+are not untouched: seeds 1000 to 1002 decided that the limit of scores is 1 and not 0, seeds 3000 and 3001 the ends of
+the intervals of `judge`, and seed 4000 showed that the room of a part counted for too much. Other seeds of them are
+fresh, the families are not.
 """
 
 from __future__ import annotations

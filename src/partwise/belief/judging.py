@@ -32,7 +32,8 @@ SPLITS = 2  # of the samples into halves: four fits
 GOOD, ROUGH = 0.1, 0.3  # expected errors up to which a part is found again, and roughly found
 # True errors over expected ones, on generated families: a tenth is below the first and a tenth above the second
 # (benchmarks/judge.py).
-LOW, HIGH = 0.35, 1.4
+LOW, HIGH = 0.5, 1.6
+ANYWHERE = 1.0 / np.sqrt(3.0)  # of the way to the end of a range: the mean square of what may be anywhere within
 ALWAYS = 0.02  # share of a sample, below which a part is absent from it; above in all of 50 samples and more,
 SELDOM = 0.02  # but for this share of the samples, which noise may have hidden it from
 EXCHANGED = 0.1  # share of a part that halves put into another one
@@ -131,7 +132,8 @@ def judge(model: Any, X: Any, *, random_state: int = 0) -> Verdicts:
     as far as samples and noise decide, twice as large in variance as that of the whole fit, which shares half
     of each: so the angle between a part and what a half makes of it is as large as its own error. What goes wrong in
     all halves in the same way does not show in these angles. Some of it shows in how far each part can move alone with
-    everything as well explained (see `feasible_bands`), which is added, as squares; too many parts do not.
+    everything as well explained (see `feasible_bands`): the true part may be anywhere on that way, and the mean square
+    of this is added; too many parts do not show.
 
     Parameters
     ----------
@@ -348,7 +350,7 @@ def _mean(errors: Array) -> float:
 
 def _verdict(part: int, errors: Array, facts: dict[str, float]) -> Verdict:
     # two causes: what samples and noise decide, and what the data does not decide at all
-    expected = min(1.0, float(np.hypot(_mean(errors), facts["room"])))
+    expected = min(1.0, float(np.hypot(_mean(errors), ANYWHERE * facts["room"])))
     reasons = []
     if facts["lowest"] < -NEGATIVE - 3.0 * min(facts["noise"], 1.0):
         reasons.append("negative")

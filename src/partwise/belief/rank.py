@@ -35,7 +35,7 @@ MARGIN = 0.05  # of the shorter side below the most that a spectrum can count
 AROUND = 1  # numbers of parts to both sides of a decided one that halves are asked about, for the table
 FIRST = 8  # numbers of parts that halves are asked about at least, where the spectrum does not decide,
 BEHIND = rule.NEAR  # and behind the last of which all parts were found again
-MORE = 4  # further splits where it is decided that there is no more
+MORE = 5  # further splits where it is decided that there is no more, and twice as many where these do not tell
 SHOWN = 12  # numbers of parts in the table, where neither spectrum nor halves have an end
 MOST = 30  # the largest number of parts that halves are asked about, by default
 
@@ -283,11 +283,18 @@ class _Search:
             last = max(first, rule.last_found(self._agreements()) + BEHIND)
             self.planned = SPLITS * (min(last, self.most) - 1) + 2 * MORE
             self._ask(range(k, k + 1), 1)
-            if rule.may_be_found(self.halved[k][0].least):
+            if self.halved[k][0].least >= rule.AGAIN:  # else further splits cannot tell that all are found again
                 self._ask(range(k, k + 1))
-        last = rule.last_found(self._agreements())
-        if last > 1:
+        self._confirm()
+
+    def _confirm(self) -> None:
+        """More splits of the last number whose parts are found again, and of the next; even more where that is open."""
+        last = 0
+        while last != rule.last_found(self._agreements()) > 1:
+            last = rule.last_found(self._agreements())
             self._ask(range(last, min(last + 1, self.most) + 1), SPLITS + MORE)
+        if last and rule.is_open(last, self._agreements()):
+            self._ask(range(last + 1, last + 2), 2 * (SPLITS + MORE))
 
     def _ask(self, numbers: range, splits: int = SPLITS) -> None:
         """Fit halves for these numbers of parts."""

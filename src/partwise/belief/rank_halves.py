@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.archetypes import search
 from partwise.algorithms.directions import DIMENSIONS, Directions
+from partwise.belief.rank_rule import AGAIN
 from partwise.linalg.svd import truncated_svd
 from partwise.metrics import match_components
 from partwise.sources import RowSource, blocks
@@ -26,7 +27,6 @@ STARTS = 6  # descents that compete; more of them find the same minimum in both 
 SKETCH, KEPT = 700, 2  # samples of a half that the starts see, and minima of these that all of the half decides between
 TRIM = 0.1  # as Archetypes has it
 FLOOR = 0.05  # of the typical length within the leading dimensions: shorter samples have no direction
-AGAIN = 0.9  # cosine from which a part is found again
 SMALLEST_HALF = 30  # samples: with fewer a half does not tell parts from samples
 
 

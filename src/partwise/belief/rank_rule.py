@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import mannwhitneyu
+from scipy.stats import binom
 
 from partwise.noise.model import INDEPENDENT
 
@@ -29,9 +29,10 @@ BEHIND = 10  # steps that are looked at: at the very end of a spectrum there is 
 FLAT = 0.1  # a step in logarithms that is as good as none
 DOUBTFUL = 1.5  # strength below which a last direction, so many times weaker than the one before, is not counted
 DOUBT = 1e-3  # chance below which a sample without its far entries is not independent
-FOUND = 0.95  # least cosine with which all parts are found again
+AGAIN = 0.9  # cosine from which a part is found again
+FOUND = 0.95  # least cosine with which all parts are found again, where not every split finds them
 CLIFF = 4.0  # times as far apart are the worst partners of one part more
-BY_CHANCE = 0.05  # how often splits that agree equally well would fall so
+HALF, BY_CHANCE = 0.5, 0.05  # chance by which so few splits find parts again that every second one finds
 FURTHER, NEAR = 1, 3  # so many parts more than at the cliff may be found again, of up to so many more
 
 
@@ -161,6 +162,16 @@ class Agreement:
         """That of three in four splits."""
         return float(np.quantile(self.least, 0.25))
 
+    @property
+    def found(self) -> bool:
+        """Whether all parts are found again: in every split, or well in three of four."""
+        return self.worst >= AGAIN or self.usual >= FOUND
+
+    @property
+    def chance(self) -> float:
+        """How often no more splits would find all parts again, if every second one did so."""
+        return float(binom.cdf(sum(least >= AGAIN for least in self.least), len(self.least), HALF))
+
 
 def by_halves(seen: Seen, found: Mapping[int, Agreement]) -> Answer:
     """What is found again, and where that ends.
@@ -191,13 +202,13 @@ def by_halves(seen: Seen, found: Mapping[int, Agreement]) -> Answer:
 
 
 def last_found(found: Mapping[int, Agreement]) -> int:
-    """The largest number of parts that are all found again in most splits."""
-    return max([k for k, one in found.items() if one.usual >= FOUND], default=1)
+    """The largest number of parts that are all found again."""
+    return max([k for k, one in found.items() if one.found], default=1)
 
 
-def may_be_found(least: float) -> bool:
-    """Whether further splits can tell that all parts are found again: of three the mean of the two worst counts."""
-    return (least + 1.0) / 2.0 > FOUND
+def is_open(last: int, found: Mapping[int, Agreement]) -> bool:
+    """Whether more splits may tell that one part more is not found again."""
+    return last + 1 in found and BY_CHANCE < found[last + 1].chance < HALF
 
 
 def ends(last: int, found: Mapping[int, Agreement]) -> bool:
@@ -205,14 +216,9 @@ def ends(last: int, found: Mapping[int, Agreement]) -> bool:
     if last + 1 not in found:
         return False
     here, next_ = found[last], found[last + 1]
-    falls = 1.0 - next_.usual >= CLIFF * (1.0 - here.usual) and chance(here, next_) <= BY_CHANCE
+    falls = 1.0 - next_.usual >= CLIFF * (1.0 - here.usual) and next_.chance <= BY_CHANCE
     behind = [min(one.again) for k, one in found.items() if last < k <= last + NEAR]
     return falls and max(behind) <= last + FURTHER
-
-
-def chance(here: Agreement, next_: Agreement) -> float:
-    """How often splits would agree so much less with one part more, if they agreed equally well (Mann & Whitney)."""
-    return float(mannwhitneyu(here.least, next_.least, alternative="greater").pvalue)
 
 
 def _between(k: int, basis: str) -> Answer:
