@@ -7,6 +7,7 @@ the least cosine between partners falls off a cliff.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from partwise.belief.rank_rule import AGAIN
 from partwise.linalg.svd import truncated_svd
 from partwise.metrics import match_components
 from partwise.sources import RowSource, blocks
+from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
@@ -101,10 +103,18 @@ def points_of(source: RowSource, most: int, rng: np.random.Generator) -> Points:
     """
     n, m = source.shape
     lengths = np.asarray(source.map_rows(blocks.norms, width=None, dtype=np.float64))
-    there = np.flatnonzero(lengths > 0.0)
-    some = there if len(there) <= SAMPLES else np.sort(rng.choice(there, SAMPLES, replace=False))
-    typical = float(np.median(lengths[there])) if len(there) else 1.0
+    some = lengths > 0.0
+    typical = float(np.median(lengths[some])) if some.any() else 1.0
+    if some.sum() > SAMPLES:
+        chosen = rng.choice(np.flatnonzero(some), SAMPLES, replace=False)
+        some[:] = False
+        some[chosen] = True
     unit = source.derive(blocks.scale_rows, source.place(1.0 / np.maximum(lengths, 1e-3 * typical)))
     _, basis = truncated_svd(unit, min(DIMENSIONS * most, n, m), rng=rng, tol=1e-4)
-    rows = unit.take(some)
-    return Points(np.ascontiguousarray(blocks.dot(rows, np.ascontiguousarray(basis.T, rows.dtype)), np.float64))
+    inside = partial(_inside, V=np.ascontiguousarray(basis.T, source.dtype))
+    coordinates = unit.choose(some).map_rows(inside, width=len(basis), dtype=np.float64)
+    return Points(np.ascontiguousarray(coordinates, np.float64))
+
+
+def _inside(block: Block, V: Array) -> Array:
+    return np.asarray(blocks.dot(block, V), np.float64)
