@@ -98,6 +98,20 @@ def test_rows_that_change_between_passes_are_refused(name: str, lie: str):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("what", ["weights of samples", "holes"])
+def test_rows_that_change_beside_weights_and_holes_are_refused(what: str):
+    rows, told = X.copy(), {"sample_weight": np.arange(1.0, len(X) + 1.0)} if what == "weights of samples" else {}
+    model = pw.HALS(2, max_iter=3, random_state=0)
+    if what == "holes":
+        rows[2, 1] = np.nan
+        model.set_params(missing="nan")
+    whole = Failing(rows, OSError)
+    model.fit(whole, **told)
+    with np.errstate(all="ignore"), pytest.raises(InputError, match="is not what it was"):
+        model.fit(Lying(rows, lambda block: 1.5 * block, whole.calls), **told)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_a_matrix_that_was_changed_is_looked_at_again():
     """A source remembers what was seen of it; what the caller writes into its array since is no part of that."""
     rows = X.copy()

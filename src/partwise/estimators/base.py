@@ -37,7 +37,7 @@ from partwise.io.preparation import KINDS, Preparation, prepare
 from partwise.io.table import Table
 from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.metrics import RecoveryMeasures, total_correlation_error
-from partwise.metrics.residuals import squared_residual
+from partwise.metrics.residuals import residual_sums
 from partwise.outcomes import KKT, Stop
 from partwise.sources import Inspection, RowSource, blocks, brings_own_rows, inspect
 from partwise.sources.inspection import check_steady, steady
@@ -371,9 +371,8 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
                     W = self._decode(source, stored=stored, observed=observed) if weights else None
                     Ht = np.ascontiguousarray(self.components_.T)
                     decode = self._block_decoder(source.dtype, observed)
-                    squared, norm = squared_residual(source, Ht, W=W, decode=decode, observed=observed)
-                if observed.plain:
-                    check_steady(source, norm)
+                    squared, norm, known = residual_sums(source, Ht, W=W, decode=decode, observed=observed)
+                check_steady(source, known)
                 self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
             except KeyboardInterrupt:
                 interrupted = True

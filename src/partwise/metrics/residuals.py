@@ -122,10 +122,22 @@ def squared_residual(
 
     Over what is known, with the weights of samples, features and entries.
     """
+    return residual_sums(source, Ht, W=W, decode=decode, observed=observed)[:2]
+
+
+def residual_sums(
+    source: RowSource,
+    Ht: Array,
+    *,
+    W: Rows | None = None,
+    decode: Callable[..., Array] | None = None,
+    observed: Observed = COMPLETE,
+) -> tuple[float, float, float]:
+    """What `squared_residual` gives, and the sum of the squares of all that is known, whatever counts how much."""
     if not observed.plain:
         counted = partial(_counted_block, Ht=Ht, observed=observed, decode=None if W is not None else decode)
-        squared, norm = source.reduce(counted, *(() if W is None else (W,)), *observed.beside(source))
-        return float(squared), float(norm)
+        squared, norm, known = source.reduce(counted, *(() if W is None else (W,)), *observed.beside(source))
+        return float(squared), float(norm), float(known)
     fn: Callable[..., Any] = _residual_block if W is not None else partial(_decoded_block, decode=decode)
     rows = () if W is None else (W,)
     squared, norm, WtW = source.reduce(partial(fn, Ht=Ht, exact=False), *rows)
@@ -133,16 +145,19 @@ def squared_residual(
     # WtW is zero where the residual itself was summed, of dense blocks
     if squared <= CANCELLATION * norm and WtW.any():
         squared = source.reduce(partial(fn, Ht=Ht, exact=True), *rows)[0]
-    return float(squared), float(norm)
+    return float(squared), float(norm), float(norm)
 
 
-def _counted_block(block: Block, *aligned: Block, Ht: Array, observed: Observed, decode: Any) -> tuple[float, float]:
-    """Sums over known entries of ``s_i v_j M_ij`` times the squares of the residual and of the data."""
+def _counted_block(
+    block: Block, *aligned: Block, Ht: Array, observed: Observed, decode: Any
+) -> tuple[float, float, float]:
+    """Sums over known entries of ``s_i v_j M_ij`` times the squares of the residual and of the data, and of these."""
     beside = aligned if decode is not None else aligned[1:]
     samples, entries = observed.split(beside)
     given = () if entries is None else (entries,)
     W = aligned[0] if decode is None else decode(block, *given).astype(block.dtype, copy=False)
     total = np.zeros(2)
+    known = float(blocks.squared_norms(blocks.zeroed(block)).sum())
     for a, b in blocks.row_chunks(block):
         part = block[a:b]
         M = blocks.to_dense(blocks.known(part)) if observed.holes else np.ones(part.shape, part.dtype)
@@ -152,7 +167,7 @@ def _counted_block(block: Block, *aligned: Block, Ht: Array, observed: Observed,
         x = blocks.to_dense(blocks.zeroed(part))
         R = x - W[a:b] @ Ht.T
         total += [np.einsum("ij,ij,ij->", M, Y, Y, dtype=np.float64) for Y in (R, x)]
-    return float(total[0]), float(total[1])
+    return float(total[0]), float(total[1]), known
 
 
 def _decoded_block(block: Block, *, decode: Callable[[Block], Array] | None, Ht: Array, exact: bool) -> Any:
