@@ -140,6 +140,27 @@ METHODS = [
         same=1e-6,
     ),
     Method("likelihood", pw.Likelihood, {"tol": 1e-11, "max_iter": 2000}, single=5e-3),
+    Method(
+        "minibatch",
+        lambda **p: pw.MiniBatchNMF(**{"batch_size": 16, "max_no_improvement": None, **p}),
+        {"forget_factor": 0.0, "tol": 1e-12, "max_iter": 2000},
+        1e-6,
+        monotone=False,
+        online=True,
+        residual="change of the components",
+        reason="components changed by",
+    ),
+    Method(
+        "minibatch-kl",
+        lambda **p: pw.MiniBatchNMF(**{"batch_size": 16, "beta_loss": 1, "max_no_improvement": None, **p}),
+        recovery_error=np.inf,  # as 1/t
+        monotone=False,
+        online=True,
+        same=1e-6,
+        residual="change of the components",
+        reason="components changed by",
+        single=5e-3,
+    ),
     at_once("tsvdnmf", pw.TSVDNMF, signed=True, clusters=True),
     at_once("tsvdnmf-refined", lambda **p: pw.TSVDNMF(**{"refine": True, **p}), signed=True, clusters=True),
     at_once("tsvd", pw.TSVD, signed=True, clusters=True),
@@ -245,6 +266,8 @@ SKLEARN = [
     pw.ConvexHull(axis="features"),
     pw.AnchorTopics(unbiased=False),
     pw.ConservativeNMF(),
+    pw.MiniBatchNMF(max_iter=20, tol=1e-2),
+    pw.MiniBatchNMF(beta_loss="kullback-leibler", max_iter=20, tol=1e-2),
 ]
 
 

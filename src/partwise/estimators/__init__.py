@@ -20,6 +20,7 @@ HOMES = {
     "Likelihood": "likelihood",
     "MU": "multiplicative",
     "MinVol": "minvol",
+    "MiniBatchNMF": "minibatch",
     "Parts": "partwise.parts.estimator",  # above: it is made of all others and of what is believed of them
     "PreconditionedSPA": "separable",
     "Purification": "purification",
@@ -49,6 +50,7 @@ __all__ = [
     "KMeans",
     "Likelihood",
     "MinVol",
+    "MiniBatchNMF",
     "Parts",
     "PreconditionedSPA",
     "Purification",
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from partwise.estimators.conservative import ConservativeNMF
     from partwise.estimators.facets import Facets
     from partwise.estimators.likelihood import Likelihood
+    from partwise.estimators.minibatch import MiniBatchNMF
     from partwise.estimators.minvol import MinVol
     from partwise.estimators.multiplicative import MU
     from partwise.estimators.purification import Purification

@@ -228,6 +228,15 @@ _METHODS = (
         ("anchor-topics",),
     ),
     Method(
+        "minibatch",
+        "MiniBatchNMF",
+        "data >= 0, more of it than one cares to see often, or a stream; samples in no particular order",
+        "none proved for few passes; weights of every batch are exact, and memory does not grow with the data",
+        "one to ten passes, each sample once in each; the fastest to a fair answer on many samples",
+        ("mini-batch", "minibatch-nmf", "online"),
+        measure="cost of the samples",
+    ),
+    Method(
         "conservative",
         "ConservativeNMF",
         "samples that come one by one, many of them; exact mixtures for w near 1, small w for real data",

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from partwise.algorithms.conservative import Decay, Learner, Rule, conservative
 from partwise.algorithms.loop import Progress, State
 from partwise.estimators.base import Looped, generator
+from partwise.estimators.streaming import Streamed
 from partwise.outcomes import AVERAGE_ERROR
 from partwise.sources import Inspection, RowSource, blocks, inspect
 from partwise.sources.protocol import Block
@@ -22,7 +23,7 @@ from partwise.sources.protocol import Block
 ENDLESS = np.iinfo(np.int64).max  # batches
 
 
-class ConservativeNMF(Looped):
+class ConservativeNMF(Streamed):
     """Conservative online learning: one sample at a time, each by the smallest change that recovers it.
 
     V. Elser's algorithm [1]_. An encoder E and a decoder D are changed as little as possible, in the sense of
@@ -157,33 +158,6 @@ class ConservativeNMF(Looped):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def partial_fit(self, X: Any, y: Any = None) -> ConservativeNMF:
-        """Learn further samples, each once and in the order in which they come; after ``fit`` it goes on from there.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or source of shape (n_samples, n_features), or an iterator
-            One sample (a vector), a batch, or an iterator of samples and batches, which may be endless: Ctrl-C ends it
-            between two samples and keeps what was learnt. What an error in a stream finds learnt stays learnt.
-        y : ignored
-            There for scikit-learn's interface.
-
-        Returns
-        -------
-        self
-            The estimator.
-        """
-        self._validate_params()
-        try:
-            for item in X if isinstance(X, Iterator) else (X,):
-                with self._all_or_nothing():
-                    source = self._checked(item)
-                self._learn(source)
-        finally:
-            if hasattr(self, "_learner"):
-                self._publish()
-        return self
-
     def encode(self, X: Any) -> Any:
         """Codes of ``X`` by the learnt encoder, ``max(0, E x)``: fast, not exact.
 
@@ -226,21 +200,8 @@ class ConservativeNMF(Looped):
         switches = bool(self.nonnegative), bool(self.printed_order)
         return Rule(Decay.of(self.w, "w"), share, int(self.cg_steps), *switches)
 
-    def _checked(self, X: Any) -> RowSource:
-        """The samples as a source, looked at before one of them is learnt; a first batch brings a learner."""
-        if getattr(X, "ndim", 2) == 1 or (isinstance(X, (list, tuple)) and np.ndim(X) == 1):
-            X = np.asarray(X)[None, :]
-        first = not hasattr(self, "_learner")
-        if not first:
-            self._check_preparation()
-        source = self._open(X, reset=first)
-        self._check_data(inspect(source))
-        if first:
-            # as many components as features at most; samples come one by one
-            k = self._check_n_components((source.shape[1] if self.n_components else source.shape[0], source.shape[1]))
-            self._learner = self._new_learner(k, source.shape[1], source.dtype, generator(self.random_state))
-            self.n_iter_, self.n_components_ = 0, k
-        return source
+    def _first(self, source: RowSource, k: int, seen: Inspection) -> Learner:
+        return self._new_learner(k, source.shape[1], source.dtype, generator(self.random_state))
 
     def _learn(self, source: RowSource) -> None:
         self._learner.rule = self._rule()
@@ -249,7 +210,6 @@ class ConservativeNMF(Looped):
                 self.n_iter_, self.error_ = self.n_iter_ + 1, error
 
     def _publish(self) -> None:
-        """What the learner knows, between two samples."""
         learner = self._learner
         self.components_, self.detectors_ = learner.features, learner.detectors
         self.n_samples_seen_, self.n_skipped_ = learner.seen, learner.skipped

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.algorithms.loop import History
+from partwise.estimators.beta import LOSSES
 from partwise.estimators.classic import ANLS, HALS
 from partwise.estimators.likelihood import Likelihood
 from partwise.estimators.multiplicative import MU
@@ -155,10 +156,10 @@ def _weights(
 
 
 def _beta(loss: float | str) -> float:
-    if isinstance(loss, str) and loss not in MU._NAMES:
-        names = ", ".join(MU._NAMES)
+    if isinstance(loss, str) and loss not in LOSSES:
+        names = ", ".join(LOSSES)
         raise InputError(f"{{parameter}} must be a number or one of {names}, got {loss!r}", parameter="loss")
-    return float(MU._NAMES[loss] if isinstance(loss, str) else loss)
+    return float(LOSSES[loss] if isinstance(loss, str) else loss)
 
 
 def _method(method: str | None, beta: float) -> str:

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
-from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
-
-from partwise.algorithms.engine import Divergence
-from partwise.algorithms.engine.multiplicative import decode_rows
 from partwise.algorithms.loop import Progress, State
 from partwise.algorithms.mu import mu
 from partwise.estimators.base import is_pair
-from partwise.estimators.penalised import Penalised
+from partwise.estimators.beta import BetaLoss
 from partwise.exceptions import InputError
 from partwise.sources import Inspection, RowSource
-from partwise.sources.observed import COMPLETE, Observed
 
 
-class MU(Penalised):
+class MU(BetaLoss):
     """Multiplicative updates for the squared error, the Kullback-Leibler or any beta-divergence.
 
     Minimises ``D_beta(X | W H)`` (for 2: ``1/2 |X - W H|^2``) plus the penalties of :class:`HALS`.
@@ -96,11 +87,9 @@ class MU(Penalised):
     True
     """
 
-    _NAMES: ClassVar[dict[str, float]] = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Penalised._parameter_constraints,
+        **BetaLoss._parameter_constraints,
         "init_weights": ["array-like", None],
-        "beta_loss": [StrOptions(set(_NAMES)), Interval(Real, None, None, closed="neither")],
     }
 
     def __init__(
@@ -135,71 +124,6 @@ class MU(Penalised):
         )
         self.init_weights = init_weights
         self.beta_loss = beta_loss
-
-    @property
-    def _beta(self) -> float:
-        beta = float(self._NAMES[self.beta_loss] if isinstance(self.beta_loss, str) else self.beta_loss)
-        # near 0 and 1 the general formula divides rounding errors by beta (beta - 1); the limit is nearer the truth
-        return float(round(beta)) if abs(beta - round(beta)) < 1e-6 else beta
-
-    def _check_data(self, seen: Inspection, *, squares: bool = True) -> None:
-        super()._check_data(seen, squares=squares)
-        self._check_range(seen)
-        known = seen.shape[0] * seen.shape[1] if not self._observed.holes else self._observed.known(seen.shape)
-        zeros = known - seen.nonzero
-        if self._beta <= 0.0 and zeros:
-            raise InputError(
-                f"beta_loss={self.beta_loss!r} needs {{parameter}} > 0 everywhere, but {{parameter}} holds {zeros} "
-                "zero(s): the divergence is infinite; use beta_loss > 0 or add a small constant to {parameter}",
-                parameter="X",
-                kind="zero",
-            )
-
-    def _check_range(self, seen: Inspection) -> None:
-        """Refuse entries whose powers leave the range of their type, summed over a row or column."""
-        if self._beta == 2.0 or not seen.largest:  # squares are looked at anyway
-            return
-        limits = np.finfo(seen.dtype)
-        low, high = np.log(1e3 * float(limits.tiny)), np.log(1e-3 * float(limits.max) / max(seen.shape))
-        logs = [power * np.log(seen.largest) for power in Divergence(self._beta).powers()]
-        if not all(low < value < high for value in logs):
-            raise self._out_of_range(f"entries up to {seen.largest:.3g}", str(seen.dtype))
-
-    def _out_of_range(self, what: str, dtype: str) -> InputError:
-        return InputError(
-            f"{{parameter}} has {what}, whose powers for beta_loss={self.beta_loss!r} leave the range of {dtype}; "
-            "multiply {parameter} by a constant first",
-            parameter="X",
-            kind="out-of-range",
-        )
-
-    def _finite(self, iterations: Iterator[Progress], dtype: str) -> Iterator[Progress]:
-        """The iterations, as long as their objective is a number."""
-        for progress in iterations:
-            if not np.isfinite(progress.objective):
-                raise self._out_of_range("entries of very different sizes", dtype)
-            yield progress
-
-    def transform(self, X: Any, *, mask: Any = None, entry_weight: Any = None) -> Any:
-        """Weights of ``X`` for the components found, each sample by itself.
-
-        For ``beta_loss="frobenius"`` and ``"kullback-leibler"`` they are exact. For any other they are those at which
-        the multiplicative updates come to rest, or are after 2000 of them: approximate where parts are nearly equal,
-        and without a certificate.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, path, Dask collection or source
-            Samples as rows.
-        mask, entry_weight : array-like, optional
-            As in ``fit``.
-
-        Returns
-        -------
-        ndarray or Dask array of shape (n_samples, n_components)
-            Non-negative weights.
-        """
-        return super().transform(X, mask=mask, entry_weight=entry_weight)
 
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
         self.__dict__.pop("weights_", None)  # of another start
@@ -247,22 +171,3 @@ class MU(Penalised):
         for progress in iterations:
             self.weights_ = progress.state["W"]
             yield progress
-
-    @property
-    def _divergence(self) -> float:
-        return self._beta
-
-    def _decoder_of(self, H: Any, dtype: Any) -> Any:
-        if self._beta in (1.0, 2.0):
-            return super()._decoder_of(H, dtype)
-        return self._rows_decoder(H, dtype, COMPLETE)
-
-    def _incomplete_decoder_of(self, H: Any, dtype: Any, observed: Observed) -> Any:
-        exact = self._beta == 2.0 or (self._beta == 1.0 and observed.entries is None)
-        return super()._incomplete_decoder_of(H, dtype, observed) if exact else self._rows_decoder(H, dtype, observed)
-
-    def _rows_decoder(self, H: Any, dtype: Any, observed: Observed) -> Any:
-        """Multiplicative updates of every row by itself."""
-        counted = replace(observed, samples=None, features=self._features)
-        Ht = np.ascontiguousarray(H.T, dtype)
-        return partial(decode_rows, H=Ht, loss=Divergence(self._beta, counted), on_W=self._on_W())

@@ -42,6 +42,7 @@ SENTENCES = {
     "floor/noise": "the threshold reached the noise in the weights, {value:.2g}",
     "floor/sampling": "the fixed-point residual {value:.3g} is the sampling error of {samples:.0f} samples; the "
     "updates of the last {averaged:.0f} iterations were averaged",
+    "floor/batches": "the smoothed cost of a sample, {value:.4g}, has not fallen for {batches:.0f} batches",
     "done": "all steps are done",
     "done/thresholds": "the sequence of thresholds ended",
     "max_iter": "max_iter={n_iter} reached",

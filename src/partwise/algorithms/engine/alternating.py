@@ -167,7 +167,7 @@ def alternate(
         step = partial(_round_block, H=ahead, shared=loss.shared(ahead), loss=loss, update=update, beta=beta)
         step = partial(step, on_W=pair.weights(ahead, totals), pair=pair)
         spare, (residual_W, *stats) = here.map_rows(step, W, *beside, width=k, combine=add, out=spare)
-        new, residual_H = _update_components(ahead, stats, pair.components(ahead, stats[2]), update, loss)
+        new, residual_H = update_components(ahead, stats, pair.components(ahead, stats[2]), update, loss)
         objective, new_totals = _objective(new, stats, loss, pair), stats[2]
         del stats, step  # each as large as the components: not during the next pass
         kkt = float(np.sqrt((residual_W + residual_H) / size)) if size > 0.0 else 0.0
@@ -302,7 +302,7 @@ def _round_block(
     return new, (residual, *loss.statistics(full, new, *beside), *_totals(full, new, loss, pair, beside))
 
 
-def _update_components(
+def update_components(
     start: Array, stats: Any, on_H: Factor, update: RowUpdate, loss: SquaredError
 ) -> tuple[Array, float]:
     """Features are rows here: the same row update on ``W' W`` and ``X' W``."""

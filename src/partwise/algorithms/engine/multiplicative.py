@@ -115,17 +115,25 @@ def _lifted_weights(block: Block, *entries: Block, decode: Any) -> Array:
     return np.asarray(np.maximum(W, POSITIVE_START * W.max(axis=1, keepdims=True)))
 
 
-def decode_rows(block: Block, *entries: Block, H: Array, loss: Divergence, on_W: Factor = PLAIN) -> Array:
+def decode_rows(
+    block: Block,
+    *entries: Block,
+    H: Array,
+    loss: Divergence,
+    on_W: Factor = PLAIN,
+    tol: float = DECODE_TOL,
+    most: int = DECODE_ITER,
+) -> Array:
     """Weights for fixed components: every row by itself, until its update is below the tolerance."""
     W = even_weights(block, *entries, H=H, observed=loss.observed)
     rows, part, w, beside = np.arange(len(W)), block, W.copy(), entries
     moving = np.ones(len(W), bool)
     exponent = loss.exponent(curved=on_W.curved(W))
-    for _ in range(DECODE_ITER):
+    for _ in range(most):
         negative, positive = loss.gradient_W(part, w, H, *beside)
         new = _multiplied(w, negative, on_W.raised(positive, w), exponent, w.max(axis=1, keepdims=True))
         new[~moving] = w[~moving]
-        moving &= np.abs(new - w).max(axis=1) > DECODE_TOL * new.max(axis=1)
+        moving &= np.abs(new - w).max(axis=1) > tol * new.max(axis=1)
         w = new
         if 2 * moving.sum() <= len(rows):  # leave out rows that have settled, but do not cut the block every time
             W[rows] = w

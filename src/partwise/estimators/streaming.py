@@ -1,0 +1,75 @@
+"""Samples that come one by one or in batches, as ``partial_fit`` takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+
+from partwise.estimators.base import Looped
+from partwise.estimators.observing import NOTHING
+from partwise.sources import Inspection, RowSource
+
+
+class Streamed(Looped):
+    """Base of the estimators with a learner that goes on with whatever comes.
+
+    A subclass makes the learner of a first batch (``_first``), has it learn (``_learn``) and shows what it knows
+    (``_publish``).
+    """
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn further samples, each once and in the order in which they come; after ``fit`` it goes on from there.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or source of shape (n_samples, n_features), or an iterator
+            One sample (a vector), a batch, or an iterator of samples and batches, which may be endless: Ctrl-C ends it
+            and keeps what was learnt. What an error in a stream finds learnt stays learnt.
+        y : ignored
+            There for scikit-learn's interface.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        self._validate_params()
+        try:
+            for item in X if isinstance(X, Iterator) else (X,):
+                with self._all_or_nothing():
+                    source = self._checked(item)
+                self._learn(source)
+        finally:
+            if hasattr(self, "_learner"):
+                self._publish()
+        return self
+
+    def _checked(self, X: Any) -> RowSource:
+        """The samples as a source, looked at before one of them is learnt; a first batch brings a learner."""
+        if getattr(X, "ndim", 2) == 1 or (isinstance(X, (list, tuple)) and np.ndim(X) == 1):
+            X = np.asarray(X)[None, :]
+        first = not hasattr(self, "_learner")
+        if not first:
+            self._check_preparation()
+        source, self._observed, seen = self._observe(self._open(X, reset=first), NOTHING)
+        self._check_data(seen)
+        if first:
+            # as many components as features at most; samples come one by one
+            k = self._check_n_components((source.shape[1] if self.n_components else source.shape[0], source.shape[1]))
+            self._learner = self._first(source, k, seen)
+            self.n_iter_, self.n_components_ = 0, k
+        self.__dict__.pop("_observed", None)
+        return source
+
+    def _first(self, source: RowSource, k: int, seen: Inspection) -> Any:
+        """The learner that begins with this batch."""
+        raise NotImplementedError
+
+    def _learn(self, source: RowSource) -> None:
+        raise NotImplementedError
+
+    def _publish(self) -> None:
+        """What the learner knows, between two batches."""
+        raise NotImplementedError
