@@ -24,6 +24,7 @@ CASES = {
     "and-speed": "benchmarks.and_speed",
     "and-scaling": "benchmarks.and_scaling",
     "conservative": "benchmarks.conservative",
+    "minibatch": "benchmarks.minibatch",
     "topics": "benchmarks.topics",
     "archetypes": "benchmarks.archetypes",
     "noise-kinds": "benchmarks.noise_kinds",

@@ -45,6 +45,7 @@ YOUNG = 5.0
 REVIVED = (
     20  # batches, the first ones, after which a part that has vanished is begun anew: a start has bad luck at times
 )
+LEAST = 1e-8  # of the mean entry of a component, for divergences
 NEWTON = 30  # steps for an entry with penalties, which converge from above: 5 to 10 are usual
 
 
@@ -103,7 +104,7 @@ class DivergenceBound:
         """See :class:`Bound`."""
         p, q = self.powers
         negative, positive = self.loss.gradient_H(block, W, H)
-        # an entry of zero stays zero: nothing falls there
+        # nothing falls at an entry of zero
         h = np.where(H > 0.0, H, 1.0).astype(np.float64)
         return (negative * (H > 0.0) * h**-p, positive * h**-q), self.loss.block_value(block, W, H)
 
@@ -126,7 +127,9 @@ class DivergenceBound:
             if np.abs(step).max(initial=0.0) < 1e-12:
                 break
         log[here] = u
-        return np.asarray(np.exp(log))
+        found = np.exp(log)
+        # zero could never be left, and a feature that a batch does not have may be in the next
+        return np.asarray(np.maximum(found, LEAST * found.mean(axis=0)))
 
 
 @dataclass
@@ -198,7 +201,7 @@ class Learner:
         block = self._ready(block)
         W, sums, cost = self._look(block)
         before, self.steps = self.H, self.steps + 1
-        left = min(left, max(0.0, 1.0 - YOUNG / self.steps))
+        left = min(left, (self.steps - 1.0) / (self.steps - 1.0 + YOUNG))
         for old, new in zip(self.past, sums, strict=True):
             old *= left
             old += new

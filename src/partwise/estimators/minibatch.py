@@ -103,6 +103,9 @@ class MiniBatchNMF(Streamed, BetaLoss):
 
     Notes
     -----
+    For divergences other than the squared error no entry of a component falls below 1e-8 of their mean: a word that is
+    in no text of a batch may be in one of the next.
+
     Parameters of scikit-learn's class of the same name that are not here: ``alpha_W``, ``alpha_H`` and ``l1_ratio``
     (``l1_W`` is ``alpha_W * l1_ratio``, ``l2_W`` is ``alpha_W * (1 - l1_ratio)``); ``fresh_restarts`` and what belongs
     to it (weights are always solved for, exactly for 2 and 1). There ``tol`` is held against a batch, here against a
