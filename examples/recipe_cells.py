@@ -44,13 +44,13 @@ model = pw.Likelihood(8, random_state=0).fit(adata[:, varying])
 model.rename_parts([f"Program {j + 1}" for j in range(8)])
 
 # %%
-# Step 3: into the AnnData. Genes are ranked by what tells a program from the others, beside their loadings.
+# Step 3: into the AnnData. Genes are ranked as cNMF does, by how they go with the use of a program from cell to cell.
 
 pw.annotate(adata, model)
 print({name: adata.obsm[name].shape for name in adata.obsm}, {name: adata.varm[name].shape for name in adata.varm})
-scores = np.nan_to_num(adata.varm["partwise_specificity"])  # NaN for genes that were left out
+scores = np.nan_to_num(adata.varm["partwise_score"])  # NaN for genes that were left out
 for j, name in enumerate(adata.uns["partwise"]["names"]):
-    print(f"{name}: {', '.join(adata.var_names[np.argsort(-scores[:, j])[:6]])}")
+    print(f"{name}: {', '.join(adata.var_names[np.argsort(-scores[:, j])[:8]])}")
 
 # %%
 # Usages of the cells, each at its largest program.

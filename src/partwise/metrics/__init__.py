@@ -1,5 +1,6 @@
 """Measures: recovery of known components, quantities of the theorems, agreement with classes, coherence, residuals."""
 
+from partwise.metrics.association import association
 from partwise.metrics.clustering import clustering_accuracy, nmi
 from partwise.metrics.coherence import topic_coherence
 from partwise.metrics.conditions.constants import DominantConstants, Identifiability, identifiability
@@ -62,6 +63,7 @@ __all__ = [
     "RecoveryMeasures",
     "Scattering",
     "Uniqueness",
+    "association",
     "clustering_accuracy",
     "component_stability",
     "correlation_conditions",

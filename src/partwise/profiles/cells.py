@@ -6,6 +6,7 @@ import numpy as np
 
 from partwise.io.suspicions import BARCODE, ENSEMBL, GENES
 from partwise.io.table import Table
+from partwise.metrics.association import association
 from partwise.metrics.specificity import specificity
 from partwise.profiles.base import Array, Found, Listing, Output, Panel, Profile, Settings, figure
 
@@ -37,43 +38,51 @@ def shaped(table: Table, settings: Settings) -> Table:
 
 
 def scores(found: Found) -> Array:
-    """Genes by specificity: what is large everywhere leads on no card."""
-    return specificity(found.components)
+    """Genes by how they go with the use of a program: what is large everywhere leads on no card."""
+    return np.maximum(association(found.table.source(), found.shares()), 0.0)
 
 
 def outputs(found: Found) -> list[Output]:
     """Marker genes of each programme, and its usage by cell."""
-    S, H = scores(found), found.components
+    A, H = scores(found), found.components
+    S = specificity(H)
     shares = H / np.maximum(H.sum(axis=1, keepdims=True), 1e-300)
     markers = []
     for j, part in enumerate(found.names):
-        for rank, i in enumerate(_markers(S[j], MARKERS)):
-            markers.append([part, rank + 1, found.features[i], figure(S[j, i]), figure(shares[j, i])])
+        for rank, i in enumerate(_markers(A[j], MARKERS)):
+            row = [figure(A[j, i]), figure(S[j, i]), figure(shares[j, i])]
+            markers.append([part, rank + 1, found.features[i], *row])
     usage = [[name, *map(figure, row)] for name, row in zip(found.samples, found.shares(), strict=True)]
     return [
-        Output("markers.csv", ["program", "rank", "gene", "specificity", "share"], markers),
+        Output("markers.csv", ["program", "rank", "gene", "score", "specificity", "share"], markers),
         Output("usage.csv", ["cell", *found.names], usage),
     ]
 
 
-def _markers(specific: Array, most: int) -> Array:
-    """The most specific genes, without those that tell nothing."""
-    best = np.argsort(-specific, kind="stable")[:most]
-    return best[specific[best] > 0.0]
+def _markers(score: Array, most: int) -> Array:
+    """The genes that go with a program most, without those that tell nothing."""
+    best = np.argsort(-score, kind="stable")[:most]
+    return best[score[best] > 0.0]
 
 
 def panels(found: Found) -> list[Panel]:
     """Marker genes beside the largest ones."""
-    S, H, used = scores(found), found.components, found.shares()
+    A, H, used = scores(found), found.components, found.shares()
+    S = specificity(H)
     rows = []
     for j, part in enumerate(found.names):
-        best = [found.features[i] for i in _markers(S[j], SHOWN)]
+        best = [found.features[i] for i in _markers(A[j], SHOWN)]
+        own = [found.features[i] for i in _markers(S[j], SHOWN)]
         largest = [found.features[i] for i in np.argsort(-H[j], kind="stable")[:5]]
-        rows.append([part, ", ".join(best), ", ".join(largest), f"{used[:, j].mean():.1%}"])
-    columns = ["program", "marker genes (by specificity)", "largest loadings", "mean usage"]
+        rows.append([part, ", ".join(best), ", ".join(own), ", ".join(largest), f"{used[:, j].mean():.1%}"])
+    columns = ["program", "marker genes (by score)", "by specificity", "largest loadings", "mean usage"]
     return [
         Listing(
-            "Programs", columns, rows, "Specificity is what tells a program from the one that is closest in a gene."
+            "Programs",
+            columns,
+            rows,
+            "Score: how a gene goes with the use of a program from cell to cell, in deviations of the gene, as "
+            "cNMF has it. Specificity: what tells a program from the one that is closest in a gene.",
         )
     ]
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from partwise.estimators.amounts import find_amounts, shares_of
 from partwise.exceptions import InputError
+from partwise.io import open_source
+from partwise.metrics.association import association
 from partwise.metrics.specificity import specificity
 
 
@@ -16,7 +18,8 @@ def annotate(adata: Any, model: Any, *, key: str = "partwise") -> Any:
 
     ``obsm["X_" + key]`` has the usage of every part by every cell (rows sum to one), which ``scanpy.pp.neighbors`` and
     ``scanpy.pl.embedding`` take as they take ``X_pca``; ``varm[key]`` the loadings of the genes,
-    ``varm[key + "_specificity"]`` their `partwise.metrics.specificity`; ``obs[key]`` the part that a cell uses most;
+    ``varm[key + "_score"]`` their `partwise.metrics.association` (cNMF's score), ``varm[key + "_specificity"]`` their
+    `partwise.metrics.specificity`; ``obs[key]`` the part that a cell uses most;
     ``uns[key]`` the names of the parts, the method, its parameters and its error. Genes that the model does not know
     have NaN.
 
@@ -56,13 +59,15 @@ def annotate(adata: Any, model: Any, *, key: str = "partwise") -> Any:
             kind="features",
         )
     rows = [places[name] for name in known]
-    W = np.asarray(model.transform(adata if rows == list(range(adata.n_vars)) else adata[:, rows]), np.float64)
+    cells = adata if rows == list(range(adata.n_vars)) else adata[:, rows]
+    W = np.asarray(model.transform(cells), np.float64)
     names = list(model.part_names_)
-    for name, values in ((key, H), (f"{key}_specificity", specificity(H))):
+    shares = np.nan_to_num(shares_of(W, find_amounts(W, H.sum(axis=1))))
+    scores = {"": H, "_score": association(open_source(cells), shares), "_specificity": specificity(H)}
+    for name, values in scores.items():
         full = np.full((adata.n_vars, len(H)), np.nan)
         full[rows] = values.T
-        adata.varm[name] = full
-    shares = np.nan_to_num(shares_of(W, find_amounts(W, H.sum(axis=1))))
+        adata.varm[key + name] = full
     adata.obsm[f"X_{key}"] = shares
     # plain objects: anndata cannot write the strings of pandas 3
     adata.obs[key] = pd.Categorical.from_codes(shares.argmax(axis=1), pd.Index(names, dtype=object))

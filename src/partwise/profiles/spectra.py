@@ -77,11 +77,11 @@ def _axis(found: Found) -> tuple[Array, str]:
     """Places of the features, and their unit."""
     names = found.table.feature_names
     if names is None or not in_order(names):
-        return np.arange(found.components.shape[1], dtype=float), "feature"
+        return np.arange(found.components.shape[1], dtype=float), "number of the band"
     numbers = [re.match(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(.*)", name) for name in names]
     values = np.array([float(one[1]) for one in numbers if one is not None])
     unit = numbers[0][2].strip() if numbers[0] is not None else ""
-    return values, unit or "feature"
+    return values, unit or "band"
 
 
 def outputs(found: Found) -> list[Output]:
@@ -133,7 +133,7 @@ def panels(found: Found) -> list[Panel]:
         abundances = np.column_stack([found.shares(), by_sample])
         note = "Shares of each pixel, from 0 to 1; the last picture is the root mean square of what is left."
         made.append(Maps("Abundance maps", [*found.names, "residual"], _images(found, abundances), note))
-    made.append(Lines("What is left, by feature", x, ["residual"], by_feature[None, :], unit, "root mean square"))
+    made.append(Lines("What is left, by band", x, ["residual"], by_feature[None, :], unit, "root mean square"))
     if found.settings.reference is not None:
         rows = [[part, ", ".join(f"{name} ({angle:.1f}°)" for name, angle in best)] for part, best in _matches(found)]
         made.append(Listing("Library", ["part", "closest known spectra (angle)"], rows))

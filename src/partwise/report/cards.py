@@ -44,7 +44,9 @@ class Card:
     doubtful: bool
 
 
-def make_cards(facts: Facts, source: RowSource, names: Names, view: View) -> list[Card]:
+def make_cards(
+    facts: Facts, source: RowSource, names: Names, view: View, sample: tuple[str, str] = ("sample", "samples")
+) -> list[Card]:
     """The cards of the first parts.
 
     Parameters
@@ -57,6 +59,8 @@ def make_cards(facts: Facts, source: RowSource, names: Names, view: View) -> lis
         What features and samples are called.
     view : View
         How parts are drawn.
+    sample : (str, str)
+        What one of the samples is called, and several.
 
     Returns
     -------
@@ -84,7 +88,7 @@ def make_cards(facts: Facts, source: RowSource, names: Names, view: View) -> lis
                 name=facts.part(i),
                 share=percent(float(facts.shares[i])),
                 width=round(100.0 * float(facts.shares[i]) / largest, 1),
-                dominant=count(int(facts.dominant[i]), "sample"),
+                dominant=count(int(facts.dominant[i]), *sample),
                 dead=bool(facts.dead[i]),
                 similar=similar.get(i, [])[:3],
                 bars=_bars(h, facts.top[i], names, signed) if view.kind == "bars" else [],

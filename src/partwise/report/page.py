@@ -92,7 +92,8 @@ def render(
     """
     n, k = facts.shape[0], len(facts.order)
     course = facts.course
-    cards = make_cards(facts, source, names, view)
+    plural = [_many(word) for word in words]
+    cards = make_cards(facts, source, names, view, (words[1], plural[1]))
     return str(
         templates(TEMPLATES)
         .get_template("report.html")
@@ -105,9 +106,10 @@ def render(
             lead=_lead(facts, words),
             panels=drawn(panels),
             words=words,
+            plural=plural,
             tiles=_tiles(facts, words),
             decided=[(label, f"{text[:1].upper()}{text[1:]}.") for label, text in facts.decided],
-            believed=believed([row.verdict for row in facts.verdicts]),
+            believed=believed([row.verdict for row in facts.verdicts], words[0], plural[1]),
             grave=grave(facts),
             warnings=[one for one in findings(facts, names, warnings) if one[0] != LITTLE or words[0] != TOPIC],
             curves=[

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from partwise.belief.judging import ROUGH
 from partwise.estimators.telling import reason
 from partwise.metrics.conditions.induction import BETA
-from partwise.outcomes import CHANGE, KKT, Stop
+from partwise.outcomes import CHANGE, GAP, KKT, Stop
 
 Array = npt.NDArray[Any]
 
@@ -131,6 +131,8 @@ def ending(stop: Stop | None, n_iter: int | None, *, wanted: bool = True) -> str
         return f"It converged: the residual of the optimality conditions fell to {level}, within the tolerance {tol}."
     if stop.kind == "converged" and stop.measure == CHANGE and stop.before is None:
         return f"It converged: the last step changed the components by only {number(stop.value)}."
+    if stop.kind == "converged" and stop.measure == GAP and stop.before is None:
+        return f"It converged: no step could lower the objective by more than {number(stop.value)} of itself."
     if stop.kind == "max_iter" and not stop.cause:
         if not wanted:
             return f"It did the {iterations} that were asked for."
@@ -278,15 +280,15 @@ def verdict(word: str, error: float) -> str:
     return f"{word}, error about {number(error)}"
 
 
-def believed(verdicts: list[str]) -> str:
-    """How many parts are to be believed; nothing if nobody was asked."""
+def believed(verdicts: list[str], part: str = "part", samples: str = "samples") -> str:
+    """How many parts are to be believed, in the words of the field; nothing if nobody was asked."""
     if not verdicts:
         return ""
     again, roughly = verdicts.count("found again"), verdicts.count("roughly")
     lost = len(verdicts) - again - roughly
     if again == len(verdicts):
-        which = "The part is" if again == 1 else f"All {again:,} parts are"
-        return f"{which} found again in halves of the samples."
+        which = f"The {part} is" if again == 1 else f"All {count(again, part)} are"
+        return f"{which} found again in halves of the {samples}."
     told = [f"{again:,} found again", *([f"{roughly:,} roughly"] if roughly else [])]
     told += [f"{lost:,} not determined"] if lost else []
-    return f"Of {count(len(verdicts), 'part')}, in halves of the samples: {', '.join(told)}."
+    return f"Of {count(len(verdicts), part)}, in halves of the {samples}: {', '.join(told)}."
