@@ -82,6 +82,21 @@ NOTED: dict[str, tuple[str, list[str], str]] = {
         [],
         "--drop sample_id leaves it out",
     ),
+    "an id of patients with several samples": (
+        text(np.column_stack([X, 1000 + np.arange(40) // 2]), [*FEATURES, "sample_id"], SAMPLES),
+        [],
+        "--drop sample_id leaves it out",
+    ),
+    "shares for counts": (
+        text(shares(COUNTS.astype(float), 1.0), GENES, CELLS),
+        ["--method", "likelihood"],
+        "The numbers are shares (every sample adds up to 1), and this method is for counts",
+    ),
+    "counts per million as cells": (
+        text(shares(COUNTS.astype(float), 1e6), GENES, CELLS),
+        ["--as", "cells", "--method", "likelihood"],
+        "every sample adds up to 1e+06), and this method is for counts",
+    ),
     "percentages": (text(PERCENT, FEATURES, SAMPLES), [], "95% of the samples add up to 100 and 2 do not (s3, s7)"),
 }
 

@@ -50,7 +50,11 @@ def _flag(parameter: str) -> str | None:
 def suspected(one: Suspicion) -> str:
     """What looks like a mistake, with the flag that mends it."""
     words = {"transpose": "--transpose", "preprocess": "--preprocess", "unit": "--preprocess unit"}
-    words |= {"counting": "--method likelihood", "drop": f"--drop {one.details.get('columns', '')}"}
+    words |= {
+        "counting": "--method likelihood",
+        "squares": "--method hals",
+        "drop": f"--drop {one.details.get('columns', '')}",
+    }
     return one.told(words)
 
 

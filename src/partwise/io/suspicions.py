@@ -36,6 +36,8 @@ SENTENCES = {
     "logged": "the numbers are logarithms ({why}), and this method is for counts: give the counts, or another method",
     "logged-twice": "the numbers are logarithms already ({why}), and log1p would take them again: leave {preprocess} "
     "out",
+    "shares": "the numbers are shares ({why}), and this method is for counts, whose size says how sure they are: give "
+    "the counts, or take {squares}",
     "depth": "the totals of samples differ {ratio:.0f}-fold, so a few large ones decide the parts: {counting} weighs "
     "counts as such, and {unit} makes samples equally long",
     "labels": "{names} among the features {are} numbers of classes or of samples, not measured: {drop} leaves {them} "
@@ -49,6 +51,7 @@ LIBRARY = {
     "preprocess": "set_preparation",
     "unit": "set_preparation('unit')",
     "counting": "Likelihood",
+    "squares": "HALS",
     "drop": "dropping the column",
 }
 
@@ -112,7 +115,8 @@ def suspicions(
     if values.size and np.isfinite(values).all() and values.min() >= 0.0:
         whole = bool((values == np.round(values)).all())
         if not whole and (counting or preparation in ("log1p", "tfidf")):
-            found.append(_logged(rows, counting or preparation == "tfidf"))
+            logged = _logged(rows, counting or preparation == "tfidf")
+            found.append(logged or (_of_one_total(rows) if counting else None))
         if whole and not counting and preparation == "none" and table.image_shape is None:
             found.append(_depth(rows))
         found.append(_percentages(table, rows, n))
@@ -177,7 +181,7 @@ def _labels(table: Table, rows: Any) -> list[Suspicion]:
     for j, column in zip(wanted, columns.T, strict=True):
         whole = bool((column == np.round(column)).all())
         distinct = len(np.unique(column))
-        ids = _word(names[j]) in IDS and distinct == n > 2
+        ids = _word(names[j]) in IDS and distinct > 2  # of patients with several samples they are there more than once
         if whole and (ids or (_word(names[j]) in LABELS and distinct <= max(2, n // 3))):
             found.append(names[j])
     if not found:
@@ -210,6 +214,16 @@ def _logged(rows: Any, counting: bool) -> Suspicion | None:
         if values.max(initial=0.0) >= 2.0 and np.abs(values - np.round(values)).max() < 1e-3:
             return Suspicion(kind, {"why": f"{base} makes whole numbers of all of them"})
     return None
+
+
+def _of_one_total(rows: Any) -> Suspicion | None:
+    totals = np.asarray(rows.sum(axis=1), float).ravel()
+    totals = totals[totals > 0.0]
+    middle = float(np.median(totals)) if len(totals) else 0.0
+    if len(totals) >= 5 and np.abs(totals / middle - 1.0).max() < 0.01:
+        return Suspicion("shares", {"why": f"every sample adds up to {middle:,.6g}"})
+    largest = float(blocks.values(rows).max(initial=0.0))
+    return Suspicion("shares", {"why": f"none is above {largest:.3g}"}) if 0.0 < largest <= 1.0 else None
 
 
 def _depth(rows: Any) -> Suspicion | None:

@@ -69,4 +69,4 @@ def _moments(block: Any, U: Any) -> tuple[Any, Any, Any]:
     squared = blocks.with_values(scaled, blocks.values(scaled) ** 2) if blocks.is_sparse(scaled) else scaled**2
     one = np.ones((block.shape[0], 1))
     sums = [np.asarray(blocks.tdot(part, one), np.float64)[:, 0] for part in (scaled, squared)]
-    return *sums, np.asarray(blocks.tdot(scaled, U), np.float64).T
+    return sums[0], sums[1], np.asarray(blocks.tdot(scaled, U), np.float64).T
