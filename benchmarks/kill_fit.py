@@ -3,7 +3,8 @@
 For each method an unbroken run is timed. Then runs are killed (SIGKILL) at random moments: every third one anywhere
 from the start of the program to its end, the others behind the first checkpoint, while it iterates or writes. Whatever
 a kill leaves under a final name must be readable, and the same command with ``--resume`` must finish with the
-components, weights and history (but for its clock) of the unbroken run, bit by bit.
+components, weights and history (but for its clock) of the unbroken run, bit by bit. Runs are forks of this process,
+in which all is imported, on one thread.
 """
 
 from __future__ import annotations
@@ -13,8 +14,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
@@ -24,17 +23,23 @@ from typing import Any
 import numpy as np
 
 import partwise as pw
+import partwise.report  # once, and not by every run
+from partwise.cli.app import run as program
+from partwise.estimators.catalog import METHODS as CATALOG
 from partwise.runs import CHECKPOINT, read_state
 
-PROGRAM = [sys.executable, "-c", "from partwise.cli import main; main()", "fit"]
-ONLINE = ["--set", "max_passes=40", "--set", "batch_size=500"]
+ONLINE = ["--set", "max_passes=20", "--set", "batch_size=500"]
 METHODS = {
-    "hals": ["--max-iter", "1500", "--tol", "0"],
-    "anls": ["--max-iter", "400", "--tol", "0"],
+    "hals": ["--max-iter", "150", "--tol", "0"],
+    "anls": ["--max-iter", "100", "--tol", "0"],
     "mu": ["--set", "beta_loss=kullback-leibler", "--max-iter", "60", "--tol", "0"],
-    "and": ["--max-iter", "150", "--tol", "0"],
-    "facets": ["--max-iter", "100", "--tol", "0"],
-    "purification": ["--max-iter", "100", "--tol", "0"],
+    "and": ["--max-iter", "60", "--tol", "0"],
+    "facets": ["--max-iter", "60", "--tol", "0"],
+    "purification": ["--max-iter", "60", "--tol", "0"],
+    "likelihood": ["--max-iter", "80", "--tol", "0"],
+    "bayes": ["--max-iter", "60", "--tol", "0"],
+    "minvol": ["--max-iter", "80", "--tol", "0"],
+    "archetypes": ["--set", "starts=2", "--max-iter", "100", "--tol", "0"],
     "conservative": ONLINE,
     "shuffled": ["--method", "conservative", *ONLINE, "--set", "shuffle=true"],
     "tsvdnmf": ["--set", "refine=true"],
@@ -62,8 +67,42 @@ def command(folder: Path, out: str, method: str) -> list[str]:
     """The command of a run."""
     options = METHODS[method]
     named = [] if "--method" in options else ["--method", method]
-    words = [*PROGRAM, str(folder / "data.npy"), "-k", "10", *named, *options, "-q", "--weights-format", "npy"]
-    return [*words, "--checkpoint-every", "0", "-o", str(folder / out)]
+    words = ["fit", str(folder / "data.npy"), "-k", "10", *named, *options, "-q", "--weights-format", "npy"]
+    return [*words, "--no-judge", "--checkpoint-every", "0", "-o", str(folder / out)]
+
+
+def begin(words: list[str], said: int) -> int:
+    """A run in a fork of this process, and the number of it."""
+    child = os.fork()
+    if child:
+        return child
+    code = 70
+    try:
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        code = program(words)
+    finally:
+        os._exit(code)
+
+
+def ended(child: int, seconds: float | None = None) -> int | None:
+    """How a run ended: its code, or minus the signal; None if it goes on after so many seconds."""
+    until = time.perf_counter() + (seconds or 0.0)
+    while True:
+        number, status = os.waitpid(child, 0 if seconds is None else os.WNOHANG)
+        if number:
+            return os.waitstatus_to_exitcode(status)
+        if time.perf_counter() >= until:
+            return None
+        time.sleep(0.001)
+
+
+def whole(words: list[str]) -> tuple[int | None, str]:
+    """Run to the end: the code, and what was said."""
+    with tempfile.TemporaryFile() as said:
+        code = ended(begin(words, said.fileno()))
+        said.seek(0)
+        return code, said.read().decode(errors="replace").strip()
 
 
 def unreadable(folder: Path) -> list[str]:
@@ -108,37 +147,40 @@ def differences(out: Path, whole: Path) -> list[str]:
 
 def kill(words: list[str], out: Path, moment: float, seconds: float, *, behind_checkpoint: bool) -> None:
     """Kill a run after this share of these seconds; one that ends before is run again, and killed earlier."""
-    while True:
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while behind_checkpoint and process.poll() is None and not (out / CHECKPOINT).exists():
-            time.sleep(0.005)
-        try:
-            process.wait(moment * seconds)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        if process.wait() == -signal.SIGKILL:
-            return
-        seconds *= 0.7
-        shutil.rmtree(out)
+    with open(os.devnull, "w") as nowhere:
+        while True:
+            child = begin(words, nowhere.fileno())
+            code = None
+            while behind_checkpoint and code is None and not (out / CHECKPOINT).exists():
+                code = ended(child, 0.002)
+            if code is None:
+                code = ended(child, moment * seconds)
+            if code is None:
+                os.kill(child, signal.SIGKILL)
+                code = ended(child)
+            if code == -signal.SIGKILL:
+                return
+            seconds *= 0.7
+            shutil.rmtree(out)
 
 
-def kill_once(folder: Path, method: str, number: int, moment: float, whole: dict[str, float]) -> Case:
+def kill_once(folder: Path, method: str, number: int, moment: float, timings: dict[str, float]) -> Case:
     """Run, kill, look, resume."""
     words = command(folder, f"{method}-{number}", method)
     out = folder / f"{method}-{number}"
     behind = number % 3 > 0 and method != "spa"
-    kill(words, out, moment, whole["fit" if behind else "all"], behind_checkpoint=behind)
+    kill(words, out, moment, timings["fit" if behind else "all"], behind_checkpoint=behind)
     files = tuple(sorted(path.name for path in out.iterdir())) if out.is_dir() else ()
     bad = unreadable(out)
-    ended = subprocess.run([*words, "--resume"], capture_output=True, text=True, timeout=600)
-    if ended.returncode:
-        bad.append(f"--resume ended with {ended.returncode}: {ended.stderr.strip()}")
+    code, said = whole([*words, "--resume"])
+    if code:
+        bad.append(f"--resume ended with {code}: {said}")
         return Case(method, moment, files, (), tuple(bad))
     bad += unreadable(out)
     manifest = json.loads((out / "manifest.json").read_text())
-    left = [path.name for path in out.iterdir() if path.name not in {"manifest.json", *manifest["outputs"]}]
-    if manifest["status"] != "complete" or left:
-        bad.append(f"status {manifest['status']}, left over {left}")
+    there, wanted = ({path.name for path in place.iterdir()} for place in (out, folder / f"{method}-timed"))
+    if manifest["status"] != "complete" or there != wanted:
+        bad.append(f"status {manifest['status']}, other files {sorted(there ^ wanted)}")
     bad += [f"{name} differs from the unbroken run" for name in differences(out, folder / f"{method}-timed")]
     shutil.rmtree(out)
     return Case(method, moment, files, tuple(manifest["resumed"]), tuple(bad))
@@ -146,6 +188,9 @@ def kill_once(folder: Path, method: str, number: int, moment: float, whole: dict
 
 def run(count: int, seed: int, methods: list[str], rows: int) -> list[Case]:
     """Kill so many runs of each method."""
+    os.environ["PARTWISE_NUM_THREADS"] = "1"  # a fork has no threads of the process that it comes from
+    for method in CATALOG.values():  # imported once, and not by every run
+        assert method.kind
     rng = np.random.default_rng(seed)
     data = pw.datasets.make_topics(n_samples=rows, n_features=300, n_components=10, random_state=seed)
     noisy = pw.datasets.add_gaussian_noise(data, 0.1, random_state=seed)
@@ -155,9 +200,11 @@ def run(count: int, seed: int, methods: list[str], rows: int) -> list[Case]:
         np.save(folder / "data.npy", np.maximum(noisy.X, 0.0))
         for method in methods:
             for again in ("first", "timed"):  # the first compiles
-                begin = time.perf_counter()
-                subprocess.run(command(folder, f"{method}-{again}", method), check=True, capture_output=True)
-                seconds = time.perf_counter() - begin
+                start = time.perf_counter()
+                code, said = whole(command(folder, f"{method}-{again}", method))
+                seconds = time.perf_counter() - start
+                if code:
+                    raise RuntimeError(f"{method} ended with {code}: {said}")
             timings = json.loads((folder / f"{method}-timed" / "manifest.json").read_text())["timings"]
             print(f"{method}: {seconds:.1f} s, {timings['fit']:.1f} s of it the fit", flush=True)
             for number in range(count):
