@@ -18,7 +18,7 @@ from partwise.linalg.nnls import solve, solve_each
 Array = npt.NDArray[Any]
 RowUpdate = Callable[[Array, Array, Array], float]
 
-FEW = 64  # components up to which sweeping many rows side by side beats skipping the weights that rest at zero
+FEW = 128  # components up to which sweeping many rows side by side beats skipping the weights that rest at zero
 
 
 def sweep_rows(G: Array, B: Array, F: Array, *, sweeps: int, shrink: float) -> float:
