@@ -369,11 +369,15 @@ def test_stop_when_the_objective_is_flat() -> None:
     assert again.n_iter_ == model.n_iter_
 
 
-def test_light_rounds_have_the_same_bits_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("beyond", [2, 20], ids=["narrow first", "not narrow"])
+def test_light_rounds_have_the_same_bits_everywhere(
+    beyond: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In memory, from a file, on Dask, with one thread and three, broken off and continued."""
     import dask.array as da
 
     monkeypatch.setattr("partwise.algorithms.hals.LIGHT_WORK", 1)
+    monkeypatch.setattr("partwise.algorithms.hals.NARROW_BEYOND", beyond)
     rng = np.random.default_rng(4)
     data = rng.gamma(0.3, size=(300, 4)) @ rng.gamma(0.3, size=(4, 30)) + 0.2 * rng.random((300, 30))
     np.save(tmp_path / "X.npy", data)

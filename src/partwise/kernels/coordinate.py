@@ -86,7 +86,7 @@ def descend(  # noqa: C901 - the loops share what calls would have to pass
 
 @inlined
 def _gradients(G: Array, b: Array, w: Array, j: int, g: Array) -> None:
-    """``g = b - G w`` of the components ``j`` to ``j + 3``, four others at a time: sixteen products for twelve moves."""
+    """``g = b - G w`` of the components ``j`` to ``j + 3``, four others at a time."""
     ga, gb, gc, gd = g[0], g[1], g[2], g[3]
     ba, bb, bc, bd = b[j], b[j + 1], b[j + 2], b[j + 3]
     for s in range(LANES):

@@ -73,9 +73,10 @@ class ScratchRows:
 class _OnDisk(BlockedSource):
     """What sources on disk share: what is as long as the data stays on disk too."""
 
-    def scratch(self, width: int, n_rows: int | None = None) -> ScratchRows:
+    def scratch(self, width: int, n_rows: int | None = None, dtype: npt.DTypeLike | None = None) -> ScratchRows:
         """See :class:`partwise.sources.RowSource`."""
-        return ScratchRows((self.shape[0] if n_rows is None else n_rows, width), self.dtype)
+        rows = self.shape[0] if n_rows is None else n_rows
+        return ScratchRows((rows, width), self.dtype if dtype is None else np.dtype(dtype))
 
 
 class MemmapSource(_OnDisk):

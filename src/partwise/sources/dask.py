@@ -200,7 +200,7 @@ class DaskSource(Named):
         parts = [_call(_as_rows, given[a:b].copy(), given.dtype) for a, b in self.bounds]
         return DaskRows(self._persist(parts), self, None if given.ndim == 1 else given.shape[1], given.dtype)
 
-    def scratch(self, width: int, n_rows: int | None = None) -> None:
+    def scratch(self, width: int, n_rows: int | None = None, dtype: npt.DTypeLike | None = None) -> None:
         """See :class:`partwise.sources.RowSource`."""
 
     def _made(self, parts: list[Any], shapes: list[tuple[int, int]], dtype: npt.DTypeLike | None = None) -> DaskSource:

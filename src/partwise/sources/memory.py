@@ -148,7 +148,7 @@ class BlockedSource(Named, ABC):
         """See :class:`partwise.sources.RowSource`."""
         return check_aligned(array, self.shape[0])
 
-    def scratch(self, width: int, n_rows: int | None = None) -> Rows | None:
+    def scratch(self, width: int, n_rows: int | None = None, dtype: npt.DTypeLike | None = None) -> Rows | None:
         """See :class:`partwise.sources.RowSource`."""
         return None
 
@@ -238,9 +238,9 @@ class DerivedSource(BlockedSource):
         """See :class:`BlockedSource`."""
         return self._make(i) if self._kept is None else self._kept[i]
 
-    def scratch(self, width: int, n_rows: int | None = None) -> Rows | None:
+    def scratch(self, width: int, n_rows: int | None = None, dtype: npt.DTypeLike | None = None) -> Rows | None:
         """See :class:`partwise.sources.RowSource`."""
-        return self.source.scratch(width, n_rows)
+        return self.source.scratch(width, n_rows, self.dtype if dtype is None else dtype)
 
     def _make(self, i: int) -> Block:
         return blocks.concrete(self.block_fn(self.source.block(i), *self._rows(i, self.aligned)), self.dtype)
@@ -262,9 +262,9 @@ class ChosenSource(BlockedSource):
         """See :class:`BlockedSource`."""
         return self._make(i) if self._kept is None else self._kept[i]
 
-    def scratch(self, width: int, n_rows: int | None = None) -> Rows | None:
+    def scratch(self, width: int, n_rows: int | None = None, dtype: npt.DTypeLike | None = None) -> Rows | None:
         """See :class:`partwise.sources.RowSource`."""
-        return self.source.scratch(width, self.shape[0] if n_rows is None else n_rows)
+        return self.source.scratch(width, self.shape[0] if n_rows is None else n_rows, dtype)
 
     def _make(self, i: int) -> Block:
         home, rows = self._places[i]

@@ -118,10 +118,11 @@ class RowSource(Protocol):
         write over.
         """
 
-    def scratch(self, width: int, n_rows: int | None = None) -> Rows | None:
+    def scratch(self, width: int, n_rows: int | None = None, dtype: npt.DTypeLike | None = None) -> Rows | None:
         """Room for row-aligned state of so many columns, to be given as `out`: a temporary file where rows are on disk.
 
-        ``None`` where `map_rows` finds the place by itself. ``n_rows`` is for a source of fewer rows made of this one.
+        ``None`` where `map_rows` finds the place by itself. ``n_rows`` and ``dtype`` are for a source of fewer
+        rows, or of another type, made of this one.
         """
 
 

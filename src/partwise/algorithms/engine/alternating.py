@@ -145,6 +145,7 @@ def alternate(
             ahead = H = pair.started(H)
             opening, given = _opening(H, loss, pair), ()
         W, stats = here.map_rows(partial(opening, H=H), *given, *beside, width=k, combine=add)
+        stats = loss.totalled(stats)
         best, totals = _objective(H, stats, loss, pair), stats[2]
         del stats, opening, given, W0  # each as large as the components
         yield Progress(_shown(H, source), best, state=_state(here, W, None, momentum, worth, last, best, totals))
@@ -167,6 +168,7 @@ def alternate(
         step = partial(_round_block, H=ahead, shared=loss.shared(ahead), loss=loss, update=update, beta=beta)
         step = partial(step, on_W=pair.weights(ahead, totals), pair=pair)
         spare, (residual_W, *stats) = here.map_rows(step, W, *beside, width=k, combine=add, out=spare)
+        stats = loss.totalled(stats)
         new, residual_H = update_components(ahead, stats, pair.components(ahead, stats[2]), update, loss)
         objective, new_totals = _objective(new, stats, loss, pair), stats[2]
         del stats, step  # each as large as the components: not during the next pass

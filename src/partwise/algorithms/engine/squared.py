@@ -71,10 +71,47 @@ class SquaredError:
         """The block's part of ``G`` and ``B`` for the features: ``W' W`` and ``X' W``."""
         return W.T @ W, blocks.tdot(block, W)
 
+    def totalled(self, stats: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The sums of all blocks, ``G`` and ``B`` first, as the features see them."""
+        return stats
+
     def value(self, H: Array, G: Array, B: Array, offset: float = 0.0) -> float:
         """1/2 |X - WH|^2 = 1/2 |X|^2 - <X'W, H'> + 1/2 <W'W, HH'>, from the statistics of ``W``."""
         product = 0.5 * self.squared_norm - float(np.einsum("ij,ij->", B, H))
         return max(product + 0.5 * float((G * gram(H)).sum()), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class CompressedError(SquaredError):
+    """``1/2 |X V V' - W H|^2`` from the narrow rows ``X V``, with orthonormal columns of ``V``.
+
+    Products cost as much less as the rows are narrower.  The value includes what ``V`` does not reach, a constant.
+
+    Parameters
+    ----------
+    V : ndarray of shape (n_features, width)
+        The directions that are kept.
+    """
+
+    V: Array
+
+    def lengths(self, shape: tuple[int, int]) -> tuple[float, float]:
+        """See :class:`SquaredError`."""
+        return float(shape[0]), float(len(self.V))
+
+    def shared(self, H: Array) -> Array:
+        """``H H'``, and below it the components in the coordinates of the rows."""
+        return np.concatenate([gram(H), self.V.T @ H])
+
+    def row_problem(self, block: Block, H: Array, shared: Array, *beside: Block) -> tuple[Array, Array]:
+        """See :class:`SquaredError`."""
+        k = H.shape[1]
+        return shared[:k], blocks.dot(block, shared[k:])
+
+    def totalled(self, stats: tuple[Any, ...]) -> tuple[Any, ...]:
+        """See :class:`SquaredError`."""
+        G, B, *others = stats
+        return G, self.V @ B, *others
 
 
 @dataclass(frozen=True)
