@@ -211,3 +211,10 @@ def test_finish_writes_from_the_journal(tmp_path: Path):
         len(load_result(TOY, tmp_path).table)
         == len(json.loads((tmp_path / "manifest.json").read_text())["methods"]) * 2
     )
+
+
+def test_what_a_killed_run_was_writing_is_removed(tmp_path: Path):
+    run_experiment(TOY, tmp_path / "run", seeds=1)
+    (tmp_path / "run" / ".results.parquet.16c6a36490ddde2b").write_bytes(b"half of")
+    run_experiment(TOY, tmp_path / "run", seeds=1)
+    assert not list((tmp_path / "run").glob(".*"))

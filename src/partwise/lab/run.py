@@ -31,10 +31,11 @@ from partwise.lab.experiment import (
 )
 from partwise.lab.measurements import Measurements, write_bytes
 from partwise.lab.measures import MEASURES
-from partwise.runs import MANIFEST, Journal, Manifest, RunFolder
+from partwise.runs import MANIFEST, Journal, Manifest, RunFolder, sweep
 from partwise.runs import read_manifest as read_entries
 
 JOURNAL = "cells.jsonl"
+FILES = (MANIFEST, "*.csv", "*.parquet", "*.html", "*.npy")
 KINDS: dict[str, Any] = {"experiment": str, "size": str, "seeds": int, "methods": list, "sessions": list}
 MORE_LIBRARIES = ("matplotlib", "polars")
 LONGEST_CURVE = 400  # points kept of a history; a choice between detail and the size of the folder
@@ -92,6 +93,8 @@ def run_experiment(
     if count < 1:
         raise InputError(f"seeds={seeds} must be at least 1", parameter="seeds")
     with RunFolder(folder):
+        for place in (folder, folder / "components"):
+            sweep(place, FILES)  # what a killed run was writing
         manifest = _begin(folder, experiment, size, chosen, count)
         manifest.update(absent=absent)
         journal = _journal(folder)
