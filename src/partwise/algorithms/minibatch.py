@@ -61,6 +61,9 @@ class Bound(Protocol):
     def lowest(self, H: Array, past: Sums, on_H: Factor) -> Array:
         """Components from ``H`` on, where bound and penalties are lower."""
 
+    def met(self, past: Sums) -> Array | bool:
+        """Features that any batch has had, as far as is remembered."""
+
 
 @dataclass(frozen=True)
 class QuadraticBound:
@@ -82,6 +85,10 @@ class QuadraticBound:
     def lowest(self, H: Array, past: Sums, on_H: Factor) -> Array:
         """See :class:`Bound`: a few sweeps over the coordinates."""
         return update_components(H, past, on_H, partial(sweep_rows, sweeps=SWEEPS, shrink=0.0), self.loss)[0]
+
+    def met(self, past: Sums) -> Array | bool:
+        """See :class:`Bound`: the others are zero by themselves."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -130,6 +137,10 @@ class DivergenceBound:
         found = np.exp(log)
         # zero could never be left, and a feature that a batch does not have may be in the next
         return np.asarray(np.maximum(found, LEAST * found.mean(axis=0)))
+
+    def met(self, past: Sums) -> Array | bool:
+        """See :class:`Bound`."""
+        return np.asarray((past[0] > 0.0).any(axis=1, keepdims=True))
 
 
 @dataclass
@@ -221,8 +232,8 @@ class Learner:
         self.H[:, dead[: len(worst)]] = np.maximum(left, 0.0).T
 
     def components(self, dtype: Any) -> Array:
-        """A component a row."""
-        return self.H.T.astype(dtype)
+        """A component a row; zero at features that no batch has had."""
+        return (self.H * (self.bound.met(self.past) if self.steps else True)).T.astype(dtype)
 
     def state(self) -> dict[str, Any]:
         """The arrays and numbers from which :meth:`restore` continues with the same bits; arrays change with them."""

@@ -13,9 +13,11 @@ from typing import Any
 import numpy.typing as npt
 
 from partwise.algorithms.engine import PLAIN, Divergence, Factor, Observed, alternate, multiply, squared_error
+from partwise.algorithms.engine.entries import loss_of
 from partwise.algorithms.engine.multiplicative import given_start
 from partwise.algorithms.engine.rows import multiply_rows
 from partwise.algorithms.loop import Progress, State
+from partwise.linalg.reweighed import Loss
 from partwise.sources import RowSource
 
 Array = npt.NDArray[Any]
@@ -30,6 +32,7 @@ def mu(
     decode: Any = None,
     weights: Any = None,
     beta: float = 2.0,
+    named: Loss | None = None,
     on_W: Factor = PLAIN,
     on_H: Factor = PLAIN,
     state: State | None = None,
@@ -37,13 +40,13 @@ def mu(
     """Iterations of MU from the components ``H0``, and weights ``W0``; see :class:`partwise.MU` for the parameters.
 
     Without ``W0`` weights are those of the block function ``decode``, or equal.  ``weights`` (of the data) are those of
-    :func:`partwise.algorithms.engine.squared_error`.
+    :func:`partwise.algorithms.engine.squared_error`; ``named`` is a loss by name and number, in the place of ``beta``.
     """
     on_W.check("W", "MU", additive=False)
     on_H.check("H", "MU", additive=False)
     observed = Observed.of(weights)
-    if beta != 2.0 or observed.holes or observed.entries is not None:
-        loss = Divergence(beta, observed)
+    if named is not None or beta != 2.0 or observed.holes or observed.entries is not None:
+        loss = Divergence(beta, observed) if named is None else loss_of(named, observed)
         return multiply(source, H0, W0=W0, decode=decode, loss=loss, on_W=on_W, on_H=on_H, state=state)
     # on sufficient statistics: a pass reads X once and never forms W H
     squared, beside = squared_error(source, squared_norm, observed)

@@ -12,10 +12,13 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from partwise.algorithms.engine import Divergence
+from partwise.algorithms.engine.entries import loss_of
 from partwise.algorithms.engine.multiplicative import decode_rows
 from partwise.algorithms.loop import Ending, Progress, Stages
 from partwise.estimators.penalised import Penalised
 from partwise.exceptions import InputError
+from partwise.linalg.incomplete import Parts
+from partwise.linalg.reweighed import Loss, decode_reweighed, named_loss
 from partwise.sources import Inspection
 from partwise.sources.observed import COMPLETE, Observed
 
@@ -28,11 +31,21 @@ class BetaLoss(Penalised):
     beta_loss: Any
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Penalised._parameter_constraints,
-        "beta_loss": [StrOptions(set(LOSSES)), Interval(Real, None, None, closed="neither")],
+        "beta_loss": [StrOptions(set(LOSSES)), Interval(Real, None, None, closed="neither"), tuple, list],
     }
 
     @property
+    def _named(self) -> Loss | None:
+        """The loss, if it has a name and a number of its own."""
+        return named_loss(self.beta_loss, "beta_loss")
+
+    def _loss(self, observed: Observed) -> Divergence:
+        return super()._loss(observed) if self._named is None else loss_of(self._named, observed)
+
+    @property
     def _beta(self) -> float:
+        if self._named is not None:
+            return 2.0 if self._named[0] == "huber" else 1.0
         beta = float(LOSSES[self.beta_loss] if isinstance(self.beta_loss, str) else self.beta_loss)
         # near 0 and 1 the general formula divides rounding errors by beta (beta - 1); the limit is nearer the truth
         return float(round(beta)) if abs(beta - round(beta)) < 1e-6 else beta
@@ -103,16 +116,29 @@ class BetaLoss(Penalised):
         return self._beta
 
     def _decoder_of(self, H: Any, dtype: Any) -> Any:
+        if self._named is not None:
+            return self._reweighed(H)
         if self._beta in (1.0, 2.0):
             return super()._decoder_of(H, dtype)
         return self._rows_decoder(H, dtype, COMPLETE)
 
     def _incomplete_decoder_of(self, H: Any, dtype: Any, observed: Observed) -> Any:
+        if self._named is not None:
+            if observed.entries is not None or self.missing == "zeros":
+                return self._rows_decoder(H, dtype, observed)
+            return self._reweighed(H)
         exact = self._beta == 2.0 or (self._beta == 1.0 and observed.entries is None)
         return super()._incomplete_decoder_of(H, dtype, observed) if exact else self._rows_decoder(H, dtype, observed)
+
+    def _reweighed(self, H: Any) -> Any:
+        parts = Parts(
+            np.asarray(H, np.float64), **self._on_W().elastic, features=self._features, counts=self._beta == 1.0
+        )
+        assert self._named is not None
+        return partial(decode_reweighed, parts=parts, loss=self._named)
 
     def _rows_decoder(self, H: Any, dtype: Any, observed: Observed) -> Any:
         """Multiplicative updates of every row by itself."""
         counted = replace(observed, samples=None, features=self._features)
         Ht = np.ascontiguousarray(H.T, dtype)
-        return partial(decode_rows, H=Ht, loss=Divergence(self._beta, counted), on_W=self._on_W())
+        return partial(decode_rows, H=Ht, loss=self._loss(counted), on_W=self._on_W())

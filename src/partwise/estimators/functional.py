@@ -16,6 +16,7 @@ from partwise.estimators.multiplicative import MU
 from partwise.estimators.observing import Told
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import check_components
+from partwise.linalg.reweighed import named_loss
 from partwise.metrics.residuals import squared_residual
 from partwise.starts.making import check_nonnegative
 
@@ -60,7 +61,7 @@ def factorize(
     W: npt.ArrayLike | None = None,
     H: npt.ArrayLike | None = None,
     update_H: bool = True,
-    loss: float | str = "frobenius",
+    loss: float | str | tuple[str, float] = "frobenius",
     method: str | None = None,
     init: Any = None,
     mask: Any = None,
@@ -84,8 +85,8 @@ def factorize(
     update_H : bool, default=True
         Whether parts are sought; else they stay as they are, and only weights are: exactly, for the squared error and
         the Kullback-Leibler divergence.
-    loss : float or {"frobenius", "kullback-leibler", "itakura-saito"}, default="frobenius"
-        The beta-divergence, by name or number.
+    loss : float, {"frobenius", "kullback-leibler", "itakura-saito"} or (str, float), default="frobenius"
+        The beta-divergence, by name or number, ``("negative-binomial", dispersion)`` or ``("huber", delta)``.
     method : {"hals", "anls", "mu", "likelihood"}, optional
         By default HALS for the squared error, Likelihood for Kullback-Leibler, MU for any other.
     init : str or fitted estimator, optional
@@ -115,9 +116,10 @@ def factorize(
     >>> W.ravel().round(6)
     array([1., 2., 3.])
     """
-    beta = _beta(loss)
+    named = named_loss(loss, "loss")
+    beta = _beta(loss) if named is None else np.nan
     kind = METHODS[_method(method, beta)]
-    given: dict[str, Any] = {"beta_loss": beta, **options} if kind is MU else dict(options)
+    given: dict[str, Any] = {"beta_loss": named or beta, **options} if kind is MU else dict(options)
     if H is None and (W is not None or not update_H):
         name = "W" if W is not None else "update_H"
         raise InputError(f"{{parameter}}{'' if name == 'W' else '=False'} needs H", parameter=name)
@@ -155,7 +157,7 @@ def _weights(
     return source.deliver(found), model.components_, Factorized(error, 0, True, "parts are given", np.nan, None, model)
 
 
-def _beta(loss: float | str) -> float:
+def _beta(loss: Any) -> float:
     if isinstance(loss, str) and loss not in LOSSES:
         names = ", ".join(LOSSES)
         raise InputError(f"{{parameter}} must be a number or one of {names}, got {loss!r}", parameter="loss")
@@ -169,5 +171,5 @@ def _method(method: str | None, beta: float) -> str:
     if method not in METHODS:
         raise InputError(f"{{parameter}} must be one of {', '.join(METHODS)}, got {method!r}", parameter="method")
     if beta not in losses.get(method, (beta,)):
-        raise InputError(f"{{parameter}}={method!r} does not minimise beta_loss={beta:g}", parameter="method")
+        raise InputError(f"{{parameter}}={method!r} does not minimise this loss", parameter="method")
     return method

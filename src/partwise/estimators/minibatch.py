@@ -214,6 +214,8 @@ class MiniBatchNMF(Streamed, BetaLoss):
         return self._finite(iterations, str(source.dtype))
 
     def _started(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Learner:
+        if self._named is not None:
+            raise InputError("{parameter}: MiniBatchNMF has beta-divergences alone; use MU", parameter="beta_loss")
         if is_pair(self.init):
             raise InputError(
                 "{parameter}: weights are nothing to start with here; give the components", parameter="init"

@@ -29,8 +29,10 @@ class MU(BetaLoss):
         Weights to start with, beside components given as `init`: the updates then begin at exactly this pair, zeros
         included. By default weights are those that fit given components best, lifted like them, and equal beside
         components that a name stands for.
-    beta_loss : float or {"frobenius", "kullback-leibler", "itakura-saito"}, default="frobenius"
-        The divergence; the names stand for 2, 1 and 0. For 0 and below the data must be positive.
+    beta_loss : float, {"frobenius", "kullback-leibler", "itakura-saito"} or (str, float), default="frobenius"
+        The divergence; the names stand for 2, 1 and 0. For 0 and below the data must be positive. Also
+        ``("negative-binomial", dispersion)``, for counts of mean y and variance ``y + dispersion y^2``, and ``("huber",
+        delta)``, for residuals that count as squares up to delta and as lines beyond.
     l1_W, l2_W, l1_H, l2_H : float, default=0
         Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone
         is for components of the other one whose entries have a root mean square of one (Hoyer 2002): without a size
@@ -137,6 +139,7 @@ class MU(BetaLoss):
             W0=self._start_weights(source.shape[0], len(H0)),
             decode=None if isinstance(self.init, str) else self._start_decoder(H0, source.dtype),
             beta=self._beta,
+            named=self._named,
             on_W=self._on_W(),
             on_H=self._on_H(source.shape[0]),
             state=state,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from partwise.algorithms.engine import PENALTIES, Factor, Pair
+from partwise.algorithms.engine import PENALTIES, Divergence, Factor, Pair
 from partwise.algorithms.loop import State
 from partwise.estimators.base import Iterative, is_pair
 from partwise.estimators.emptying import emptying_factor
@@ -218,6 +219,36 @@ class Penalised(Iterative):
         """Beta of the loss: 2 is the squared error."""
         return 2.0
 
+    def _loss(self, observed: Observed) -> Divergence:
+        """What is minimised beside the penalties."""
+        return Divergence(self._divergence, observed)
+
+    def deviance(self, X: Any, *, mask: Any = None, entry_weight: Any = None) -> float:
+        """Twice the loss of ``X`` with its best weights, without penalties.
+
+        Of counts it is the deviance of their likelihood, Poisson or negative binomial, for the squared error the sum of
+        squares. Divided by the number of known entries it says how large noise is beside what the loss takes for one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, path, Dask collection or source
+            Samples as rows, of the fit or others.
+        mask, entry_weight : array-like, optional
+            As in ``fit``.
+
+        Returns
+        -------
+        float
+            Over known entries, with weights of features and entries.
+        """
+        check_is_fitted(self)
+        source, observed = self._readable(X, Told(mask, None, None, entry_weight))
+        counted = replace(observed, features=self._features)
+        Ht = np.ascontiguousarray(np.asarray(self.components_).T, source.dtype)
+        value = partial(_value, H=Ht, loss=self._loss(counted))
+        W = self._decode(source, observed=observed)
+        return 2.0 * float(source.reduce(value, W, *counted.beside(source)))
+
     def _observe(self, source: RowSource, told: Told = NOTHING) -> tuple[RowSource, Observed, Inspection]:
         source, observed, seen = observe(source, self.missing, told)
         if not observed.plain and self.preparation != "none" and observed.holes:
@@ -335,6 +366,10 @@ class Penalised(Iterative):
 
 def _scaled(block: Block, *, decode: Any, factors: Array) -> Array:
     return np.asarray(decode(blocks.scale_columns(block, factors)))
+
+
+def _value(block: Block, W: Array, *beside: Block, H: Array, loss: Divergence) -> float:
+    return loss.block_value(block, W, H, *beside)
 
 
 def _completed(block: Block, W: Array, *, Ht: Array) -> Array:

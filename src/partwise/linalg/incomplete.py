@@ -53,19 +53,28 @@ class Parts:
 
 
 def certified_weights(
-    source: RowSource, H: Array, *, l1: float, l2: float, loss: str, mask: Any, weights: Any
+    source: RowSource, H: Array, *, l1: float, l2: float, loss: Any, mask: Any, weights: Any
 ) -> tuple[Any, Array]:
     """Weights of all samples and their residuals; see :func:`partwise.nnls` for the parameters."""
-    if loss not in ("frobenius", "kullback-leibler"):
+    from partwise.linalg.reweighed import certified_reweighed, named_loss  # which is made of this module
+
+    named = named_loss(loss, "loss")
+    if named is None and loss not in ("frobenius", "kullback-leibler"):
         raise InputError(
-            f"{{parameter}} must be frobenius or kullback-leibler, got {loss!r}", parameter="loss", kind="unknown"
+            "{parameter} must be frobenius, kullback-leibler, l1, ('huber', delta) or ('negative-binomial', "
+            f"dispersion), got {loss!r}",
+            parameter="loss",
+            kind="unknown",
         )
-    counts, features, entries = loss != "frobenius", None, ()
+    counts = loss == "kullback-leibler" or (named is not None and named[0] == "negative-binomial")
+    features, entries = None, ()
     if weights is not None and np.ndim(weights) == 1:
         features = np.asarray(weights, np.float64)
         if features.shape != source.shape[1:] or not (np.isfinite(features).all() and features.min() >= 0.0):
             message = f"{{parameter}} must be {source.shape[1]} numbers, finite and not negative"
             raise InputError(message, parameter="weights", kind="shape")
+    elif weights is not None and named is not None:
+        raise InputError("{parameter} of entries are nothing for this loss", parameter="weights")
     elif weights is not None:
         entries = Observed(entries=weights).beside(source)
     if mask is not None:
@@ -80,6 +89,8 @@ def certified_weights(
             raise InputError("{parameter} must not be negative", parameter="H", kind="negative")
     parts = Parts(H, l1=l1, l2=l2, features=features, counts=counts)
     solve = partial(certified_incomplete, parts=parts)
+    if named is not None:
+        solve = partial(certified_reweighed, parts=parts, loss=named)
     found: tuple[Any, Array] = source.map_rows(solve, *entries, width=len(H), combine=_join)
     return found
 
@@ -102,7 +113,7 @@ def certified_incomplete(block: Block, *entries: Block, parts: Parts) -> tuple[A
         rows = slice(first, min(first + step, n))
         part = blocks.row_views(block, rows.start, rows.stop)
         if entries:
-            solve = _own_sums if parts.counts else _own_grams
+            solve = own_sums if parts.counts else own_grams
             W[rows], kkt[rows] = solve(part, entries[0][rows], parts)
             continue
         groups = list(_patterns(part))
@@ -111,7 +122,7 @@ def certified_incomplete(block: Block, *entries: Block, parts: Parts) -> tuple[A
                 at = np.asarray(places) + first
                 W[at], kkt[at] = _same_pattern(x, columns, parts)
         else:
-            W[rows], kkt[rows] = _own_grams(part, blocks.known(part), parts)
+            W[rows], kkt[rows] = own_grams(part, blocks.known(part), parts)
     return W, kkt
 
 
@@ -130,7 +141,7 @@ def _same_pattern(x: Array, columns: Array, parts: Parts) -> tuple[Array, Array]
     return complete_block(np.ascontiguousarray(x), Gram.of(H, x.dtype, l1=parts.l1, l2=parts.l2))
 
 
-def _own_sums(block: Block, M: Block, parts: Parts) -> tuple[Array, Array]:
+def own_sums(block: Block, M: Block, parts: Parts) -> tuple[Array, Array]:
     """Weights of entries are weights of the features of their sample: each has parts with sums of their own."""
     W, kkt = np.zeros((block.shape[0], len(parts.H)), block.dtype), np.zeros(block.shape[0])
     x, M = blocks.to_dense(block), blocks.to_dense(M)
@@ -142,7 +153,7 @@ def _own_sums(block: Block, M: Block, parts: Parts) -> tuple[Array, Array]:
     return W, kkt
 
 
-def _own_grams(block: Block, M: Block, parts: Parts) -> tuple[Array, Array]:
+def own_grams(block: Block, M: Block, parts: Parts) -> tuple[Array, Array]:
     H, k = parts.H, len(parts.H)
     vH = H if parts.features is None else H * parts.features
     outer = (H[:, None, :] * vH[None, :, :]).reshape(k * k, -1).T

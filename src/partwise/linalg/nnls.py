@@ -23,7 +23,7 @@ from partwise.exceptions import InputError, Place
 from partwise.kernels.coordinate import descend_each, descend_lanes
 from partwise.kernels.nnls import EPS, enlarge_supports, finish, finish_each, solve_supports, verdict
 from partwise.kernels.pivoting import pivot_zeros
-from partwise.sources import blocks, source_of
+from partwise.sources import RowSource, blocks, inspect, source_of
 from partwise.sources.names import column_order, names_of
 from partwise.sources.protocol import Block
 
@@ -165,7 +165,7 @@ def nnls(
     *,
     l1: float = 0.0,
     l2: float = 0.0,
-    loss: str = "frobenius",
+    loss: str | tuple[str, float] = "frobenius",
     mask: Any = None,
     weights: Any = None,
     return_certificate: bool = False,
@@ -181,8 +181,10 @@ def nnls(
         Samples, of any sign; not negative for the Kullback-Leibler divergence.
     l1, l2 : float, default=0
         Penalties of the weights.
-    loss : {"frobenius", "kullback-leibler"}, default="frobenius"
-        What is minimised: half the squared error, or the divergence (the Poisson likelihood).
+    loss : {"frobenius", "kullback-leibler", "l1"} or (str, float), default="frobenius"
+        What is minimised: half the squared error, the divergence (the Poisson likelihood), the sum of absolute
+        deviations (its residual is a duality gap; without penalties, mask and weights), ``("huber", delta)`` (squares
+        up to delta, lines beyond) or ``("negative-binomial", dispersion)`` (not convex: a stationary point).
     mask : array-like, sparse matrix or source of the shape of ``X``, optional
         True, or not zero, where an entry is known; others, NaN included, are left out.
     weights : array-like of shape (n_features,), or of the shape of ``X``, optional
@@ -215,7 +217,10 @@ def nnls(
     have = names_of(H)
     if have is not None and source.feature_names is not None:
         parts = parts[:, column_order(have, source.feature_names, parameter="H", other="X")]
-    if loss != "frobenius" or mask is not None or weights is not None:
+    if isinstance(loss, str) and loss == "l1":
+        W, kkt = _absolute(source, parts, {"l1": l1 or None, "l2": l2 or None, "mask": mask, "weights": weights})
+        gram = None
+    elif loss != "frobenius" or mask is not None or weights is not None:
         from partwise.linalg.incomplete import certified_weights  # which is made of this module
 
         W, kkt = certified_weights(source, parts, l1=l1, l2=l2, loss=loss, mask=mask, weights=weights)
@@ -246,6 +251,17 @@ def _left_over(block: Block, W: Array, gram: Gram) -> Array:
     """What weights leave of samples, relative to them."""
     misfit, norms = _true_gradient(block, gram, W * gram.scale)[1], blocks.norms(block)
     return np.divide(misfit, norms, out=np.zeros_like(misfit), where=norms > 0.0)[:, None]
+
+
+def _absolute(source: RowSource, H: Array, others: dict[str, Any]) -> tuple[Array, Array]:
+    """Least absolute deviations, which take nothing else."""
+    from partwise.linalg.absolute import certified_block as absolute_block  # which is made of this module
+
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise InputError("{parameter} is nothing for loss='l1'", parameter=given[0])
+    inspect(source).check(allow_negative=True, squares=False)
+    return source.map_rows(partial(absolute_block, H=H), width=len(H), combine=_join)  # type: ignore[no-any-return]
 
 
 def check_components(H: npt.ArrayLike, n_features: int, name: str = "H") -> npt.NDArray[np.float64]:

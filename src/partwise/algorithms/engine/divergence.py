@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ class Divergence:
 
     beta: float
     observed: Observed = COMPLETE
+    every: ClassVar[bool] = False  # whether entries that are not stored must be looked at one by one
 
     def powers(self) -> tuple[float, ...]:
         """The powers of entries that value and gradient are made of."""
@@ -51,20 +52,27 @@ class Divergence:
 
     def value(self, x: Array, y: Array, weights: Array | None = None) -> float:
         """Sum of the divergences of x from y over these entries, with their weights."""
-        beta = self.beta
-        if beta == 1.0:
-            parts = x * _log_ratio(x, y) - x + y
-        elif beta == 0.0:
-            parts = x / y - _log_ratio(x, y) - 1.0
-        else:
-            parts = (x**beta + (beta - 1.0) * y**beta - beta * x * y ** (beta - 1.0)) / (beta * (beta - 1.0))
+        parts = self.each(x, y)
         if weights is not None:
             return float(np.asarray(weights, np.float64) @ parts)
         return float(parts.sum(dtype=np.float64))
 
+    def each(self, x: Array, y: Array) -> Array:
+        """The divergences of these entries."""
+        beta = self.beta
+        if beta == 1.0:
+            return np.asarray(x * _log_ratio(x, y) - x + y)
+        if beta == 0.0:
+            return np.asarray(x / y - _log_ratio(x, y) - 1.0)
+        return np.asarray((x**beta + (beta - 1.0) * y**beta - beta * x * y ** (beta - 1.0)) / (beta * (beta - 1.0)))
+
+    def parts(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Negative and positive part of the derivative by y."""
+        return x * y ** (self.beta - 2.0), y ** (self.beta - 1.0)
+
     def block_value(self, block: Block, W: Array, H: Array, *beside: Block) -> float:
         """The divergence of a block from ``W H``."""
-        if not self.observed.plain:
+        if self.every or not self.observed.plain:
             return self._counted_value(block, W, H, beside)
         total = 0.0
         for rows, part in _chunks(block):
@@ -83,7 +91,7 @@ class Divergence:
 
         Of a sample of any weight: penalties of its weights have the same one.
         """
-        if not self.observed.plain:
+        if self.every or not self.observed.plain:
             return self._counted_gradient(block, W, H, beside, of_W=True)
         negative, positive = np.empty_like(W), np.empty_like(W)
         for rows, part in _chunks(block):
@@ -94,7 +102,7 @@ class Divergence:
 
     def gradient_H(self, block: Block, W: Array, H: Array, *beside: Block) -> tuple[Array, Array]:
         """The block's share of ``(X (WH)^(beta-2))' W`` and ``(WH)^(beta-1)' W``."""
-        if not self.observed.plain:
+        if self.every or not self.observed.plain:
             return self._counted_gradient(block, W, H, beside, of_W=False)
         negative, positive = np.zeros_like(H), np.zeros_like(H)
         for rows, part in _chunks(block):
@@ -129,7 +137,7 @@ class Divergence:
         negative, positive = (np.zeros_like(W if of_W else H) for _ in range(2))
         for rows, part, M in self._parts(block, beside):
             WH, x = _floor(blocks.product_at(part, W[rows], H)), blocks.values(part)
-            low, high = x * WH ** (self.beta - 2.0), WH ** (self.beta - 1.0)
+            low, high = self.parts(x, WH)
             if M is not None:
                 low, high = low * blocks.values(M), high * blocks.values(M)
             sides = blocks.with_values(part, low), blocks.with_values(part, high)
