@@ -44,30 +44,16 @@ def most_varying(table: Table, count: int) -> list[int]:
     """The features whose variance is largest for their mean, in the order of the table."""
     import numpy as np
 
+    from partwise.sources import blocks
+
     source = table.source()
     n, m = source.shape
     if count > m:
         raise Failure(f"--varying {count}: there are {m} features", 2)
-    total, squares = source.reduce(_moments)
+    total, squares = source.reduce(blocks.column_moments)
     mean = total / n
     spread = np.maximum(squares / n - mean**2, 0.0) / np.maximum(mean, LEAST_MEAN)
     return sorted(np.argsort(-spread, kind="stable")[:count].tolist())
-
-
-def _moments(block: Any) -> tuple[Any, Any]:
-    """Sums of the columns, and of their squares."""
-    import numpy as np
-
-    from partwise.sources import blocks
-
-    one = np.ones((block.shape[0], 1))
-    return blocks.tdot(block, one)[:, 0].astype(np.float64), blocks.tdot(_squared(block), one)[:, 0].astype(np.float64)
-
-
-def _squared(block: Any) -> Any:
-    from partwise.sources import blocks
-
-    return blocks.with_values(block, blocks.values(block) ** 2) if blocks.is_sparse(block) else block**2
 
 
 def _named(names: list[str] | None, columns: str | None, drop: str | None) -> list[int]:

@@ -66,7 +66,4 @@ def _moments(block: Any, U: Any) -> tuple[Any, Any, Any]:
     """Sums and sums of squares of the features of samples of total one, and their products with the shares."""
     totals = blocks.row_sums(block).astype(np.float64)
     scaled = blocks.scale_rows(block, np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0.0))
-    squared = blocks.with_values(scaled, blocks.values(scaled) ** 2) if blocks.is_sparse(scaled) else scaled**2
-    one = np.ones((block.shape[0], 1))
-    sums = [np.asarray(blocks.tdot(part, one), np.float64)[:, 0] for part in (scaled, squared)]
-    return sums[0], sums[1], np.asarray(blocks.tdot(scaled, U), np.float64).T
+    return *blocks.column_moments(scaled), np.asarray(blocks.tdot(scaled, U), np.float64).T

@@ -242,6 +242,14 @@ def _csr_row_sums(block: Block, entries: Array) -> Array:
     return np.asarray(np.where(np.diff(block.indptr) > 0, sums, 0.0))
 
 
+def column_moments(block: Block) -> tuple[Array, Array]:
+    """Sums of the columns, and of their squares."""
+    one = np.ones((block.shape[0], 1))
+    squares = with_values(block, values(block) ** 2) if is_sparse(block) else block**2
+    sums, squared = (np.asarray(tdot(part, one), np.float64)[:, 0] for part in (block, squares))
+    return sums, squared
+
+
 def group_sums(block: Block, groups: Array, n_groups: int) -> Array:
     """The sum of the rows of every group, in double precision; rows of a negative group are left out."""
     sums = np.zeros((n_groups, block.shape[1]))
