@@ -108,7 +108,7 @@ GRID = Experiment(
         "pw-spa-features-refit",
     ),
     measures=("angle", "part_error"),
-    budget={"quick": 0.4, "full": 120.0},
+    budget={"quick": 0.8, "full": 240.0},  # of the processor: 0.4 and 120 s of two cores
     timed=True,
     figures=(
         Figure(
