@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from partwise.belief.rank_rule import Agreement, Answer, Seen, by_halves, by_spectrum
+from partwise.belief.rank_rule import (
+    Agreement,
+    Answer,
+    Seen,
+    by_halves,
+    by_spectrum,
+    contradicted,
+    is_open,
+    last_found,
+    unconfirmed,
+)
 
 
 def seen(strengths: list[float], count: int, sampled: int, kind: str = "white", **more: object) -> Seen:
@@ -63,3 +73,32 @@ def test_without_a_cliff_there_is_no_number(case: str, found: dict[int, Agreemen
 
 def test_nothing_found_again_is_at_least_one():
     assert by_halves(NO_END, {2: BAD, 3: BAD}) == Answer(None, 1, None, "undecided", "halves")
+
+
+EVERY = Agreement((0.92, 0.95, 0.96, 0.94, 0.93, 0.95, 0.96, 0.95), (7,) * 8)
+
+
+def test_parts_that_every_split_finds_again_need_not_be_the_same():
+    found = {6: BAD, 7: EVERY, 8: Agreement((0.4, 0.3, 0.5, 0.4, 0.6, 0.4, 0.4, 0.5), (5,) * 8)}
+    assert last_found(found) == 7
+    assert by_halves(NO_END, found).k == 7
+
+
+@pytest.mark.parametrize(
+    ("again", "splits", "number", "open_"),
+    [(1, 8, 3, False), (2, 8, None, True), (4, 16, 3, False), (6, 16, None, True)],
+)
+def test_one_part_more_is_found_again_in_fewer_than_every_second_split(
+    again: int, splits: int, number: int | None, open_: bool
+):
+    next_ = Agreement((0.99,) * again + (0.5,) * (splits - again), (3,) * splits)
+    found = {3: GOOD, 4: next_}
+    assert by_halves(NO_END, found).k == number
+    assert is_open(3, found) == open_
+
+
+def test_a_spectrum_that_halves_contradict_is_not_sure():
+    answer = Answer(5, 4, 8, "between", "spectrum")
+    assert not contradicted(answer, {5: GOOD})
+    assert contradicted(answer, {5: BAD})
+    assert unconfirmed(answer, {2: GOOD, 3: GOOD, 4: BAD, 5: BAD}) == Answer(5, 3, None, "undecided", "spectrum")

@@ -253,6 +253,8 @@ class _Search:
         answer = rule.by_spectrum(seen)
         enough = self.n >= 2 * SMALLEST_HALF
         if answer is not None and answer.k is not None:
+            if halves and enough and answer.verdict != "decided" and 1 < answer.k <= self.most:
+                return self._choice(self._confirmed(answer), k)
             if halves is True and enough:
                 numbers = range(max(2, answer.k - AROUND), min(answer.k + AROUND, self.most) + 1)
                 self.planned = SPLITS * len(numbers)
@@ -261,6 +263,23 @@ class _Search:
         if halves and enough:
             self._climb(max(FIRST, seen.cliff + BEHIND))
         return self._choice(rule.by_halves(seen, self._agreements()), k)
+
+    def _confirmed(self, answer: rule.Answer) -> rule.Answer:
+        """A number that the spectrum is not sure of, as halves see it: where parts vary, it has more directions."""
+        assert answer.k is not None
+        self.planned = SPLITS
+        self._ask(range(answer.k, answer.k + 1))
+        if not rule.contradicted(answer, self._agreements()):
+            return answer
+        self.planned = SPLITS * answer.k
+        for k in range(2, answer.k):
+            self._ask_gradually(k)
+        return rule.unconfirmed(answer, self._agreements())
+
+    def _ask_gradually(self, k: int) -> None:
+        self._ask(range(k, k + 1), 1)
+        if self.halved[k][0].least >= rule.AGAIN:  # else further splits cannot tell that all are found again
+            self._ask(range(k, k + 1))
 
     def _seen(self, k: int) -> rule.Seen:
         spectrum = self.spectrum
@@ -282,9 +301,7 @@ class _Search:
             k += 1
             last = max(first, rule.last_found(self._agreements()) + BEHIND)
             self.planned = SPLITS * (min(last, self.most) - 1) + 2 * MORE
-            self._ask(range(k, k + 1), 1)
-            if self.halved[k][0].least >= rule.AGAIN:  # else further splits cannot tell that all are found again
-                self._ask(range(k, k + 1))
+            self._ask_gradually(k)
         self._confirm()
 
     def _confirm(self) -> None:

@@ -201,6 +201,17 @@ def by_halves(seen: Seen, found: Mapping[int, Agreement]) -> Answer:
     return Answer(None, low, None, "undecided", "halves" if found else "nothing")
 
 
+def contradicted(answer: Answer, found: Mapping[int, Agreement]) -> bool:
+    """Whether halves do not find again as many parts as a spectrum counts."""
+    return answer.k in found and not found[answer.k].found
+
+
+def unconfirmed(answer: Answer, found: Mapping[int, Agreement]) -> Answer:
+    """What is left of a spectrum's answer where halves contradict it: directions, of which what varies has many."""
+    low = max([k for k, one in found.items() if one.worst >= FOUND], default=1)
+    return Answer(answer.k, min(answer.low, low), None, "undecided", answer.basis)
+
+
 def last_found(found: Mapping[int, Agreement]) -> int:
     """The largest number of parts that are all found again."""
     return max([k for k, one in found.items() if one.found], default=1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from partwise.belief.rank_rule import AGAIN
+
 if TYPE_CHECKING:
     from partwise.belief.rank import RankChoice
 
@@ -49,6 +51,8 @@ def _why(choice: RankChoice) -> str:
     why = f"{choice.spectral} directions stand above independent noise"
     if choice.basis == "nothing":
         return f"{why}, and {choice.n_samples:,} samples are not enough to be halved, or were not asked"
+    if choice.basis == "spectrum" and any(row.k == choice.k and row.least < AGAIN for row in choice.table):
+        return f"{why}, but so many parts are not found again in halves of the samples: what varies has directions, too"
     if choice.basis == "spectrum":
         return f"{why}; the last ones are far behind the others, and may be noise that is not what it seems"
     if choice.basis == "cliff":
