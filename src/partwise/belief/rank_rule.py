@@ -203,7 +203,7 @@ def by_halves(seen: Seen, found: Mapping[int, Agreement]) -> Answer:
 
 def contradicted(answer: Answer, found: Mapping[int, Agreement]) -> bool:
     """Whether halves do not find again as many parts as a spectrum counts."""
-    return answer.k in found and not found[answer.k].found
+    return answer.k is not None and answer.k in found and not found[answer.k].found
 
 
 def unconfirmed(answer: Answer, found: Mapping[int, Agreement]) -> Answer:
