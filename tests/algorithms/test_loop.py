@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from partwise.algorithms.loop import History, Progress, run
+import partwise as pw
+from partwise.algorithms import loop
+from partwise.algorithms.loop import History, Progress, history_of, run
 from partwise.outcomes import Stop
 
 
@@ -157,3 +159,16 @@ def test_history_is_a_mapping() -> None:
     assert repr(history) == "History(2 rows: n_iter, objective)"
     assert History({}).n_rows == 0
     assert history.to_native("pyarrow").num_rows == 2
+
+
+def test_what_a_callback_reads_of_the_state_costs_no_table_of_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def counted(rows: Any) -> Any:
+        made.append(len(rows))
+        return history_of(rows)
+
+    monkeypatch.setattr(loop, "history_of", counted)
+    model = pw.MU(2, max_iter=5, tol=0.0, callbacks=[lambda progress: progress.state["components"][0, 0] < 0])
+    model.fit(np.random.default_rng(0).random((9, 4)))
+    assert made == [6]  # that of the result
