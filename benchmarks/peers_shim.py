@@ -108,6 +108,70 @@ class NMF(BaseEstimator):  # type: ignore[misc]
         return [f"nmf{i}" for i in range(self.n_components_)]
 
 
+class MiniBatchNMF(NMF):
+    """The same for mini-batches; a start is components alone, and fresh restarts are always."""
+
+    def __init__(
+        self,
+        n_components: Any = "auto",
+        *,
+        init: Any = None,
+        batch_size: int = 1024,
+        beta_loss: Any = "frobenius",
+        tol: float = 1e-4,
+        max_no_improvement: int | None = 10,
+        max_iter: int = 200,
+        alpha_W: float = 0.0,
+        alpha_H: Any = "same",
+        l1_ratio: float = 0.0,
+        forget_factor: float = 0.7,
+        fresh_restarts: bool = False,
+        fresh_restarts_max_iter: int = 30,
+        transform_max_iter: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        how = {"alpha_W": alpha_W, "alpha_H": alpha_H, "l1_ratio": l1_ratio, "verbose": verbose}
+        super().__init__(
+            n_components,
+            init=init,
+            solver="mu",
+            beta_loss=beta_loss,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+            **how,
+        )
+        self.batch_size = batch_size
+        self.max_no_improvement = max_no_improvement
+        self.forget_factor = forget_factor
+        self.fresh_restarts = fresh_restarts
+        self.fresh_restarts_max_iter = fresh_restarts_max_iter
+        self.transform_max_iter = transform_max_iter
+
+    def model(self, X: Any, W: Any = None, H: Any = None) -> Any:
+        """The estimator that this one stands for."""
+        given = super().model(X, W, H).get_params(deep=False)
+        given = {name: given[name] for name in given if name != "init_weights"}
+        given["init"] = given["init"][1] if isinstance(given["init"], tuple) else given["init"]
+        own = {name: getattr(self, name) for name in ("batch_size", "max_no_improvement", "forget_factor")}
+        return pw.MiniBatchNMF(**given, **own)
+
+    def partial_fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> MiniBatchNMF:
+        """As scikit-learn's."""
+        if not hasattr(self, "fitted_"):
+            self.fitted_ = self.model(X, W, H)
+        self.fitted_.partial_fit(X)
+        self.components_, self.n_steps_ = self.fitted_.components_, self.fitted_.n_steps_
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> Any:
+        """As scikit-learn's."""
+        found = super().fit_transform(X, W=W, H=H)
+        self.n_steps_ = self.fitted_.n_steps_
+        return found
+
+
 def factorization(X: Any, W: Any = None, H: Any = None, n_components: Any = "auto", **options: Any) -> Any:
     """``non_negative_factorization``."""
     update_H, init = options.pop("update_H", True), options.get("init")
@@ -158,6 +222,7 @@ def nnls(A: Any, b: Any, **options: Any) -> Any:
 def pytest_configure(config: pytest.Config) -> None:
     """Put our names in the place of theirs, and no message beside another one."""
     sklearn.decomposition.NMF = NMF
+    sklearn.decomposition.MiniBatchNMF = MiniBatchNMF
     sklearn.decomposition.non_negative_factorization = factorization
     _nmf._beta_divergence = beta_divergence
     _nmf._initialize_nmf = initialize

@@ -264,6 +264,7 @@ SKLEARN = [
     pw.XRAY(),
     pw.SeparableLP(axis="features"),
     pw.ConvexHull(axis="features"),
+    pw.AnchorTopics(),
     pw.AnchorTopics(unbiased=False),
     pw.ConservativeNMF(),
     pw.MiniBatchNMF(max_iter=20, tol=1e-2),

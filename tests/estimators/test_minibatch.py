@@ -110,7 +110,14 @@ def test_penalties_end_where_those_of_a_batch_do(beta: float) -> None:
 @pytest.mark.parametrize("name", ["l1_W", "l2_H"])
 def test_a_penalty_of_one_factor_alone_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=f"{name} needs a penalty of . too"):
-        model(**{name: 0.1}).fit(X)
+        model(beta_loss=1, **{name: 0.1}).fit(X)
+
+
+@pytest.mark.parametrize("nets", [{"l1_W": 0.02}, {"l2_W": 0.02}, {"l1_H": 0.02}, {"l2_H": 0.02}], ids=str)
+def test_for_the_squared_error_it_ends_where_hals_does(nets: dict[str, float]) -> None:
+    found = model(forget_factor=0.1, max_iter=40, max_no_improvement=None, **nets).fit(X)
+    batch = pw.HALS(4, init=START, tol=1e-6, max_iter=3000, **nets).fit(X)
+    assert found.history_["objective"][-1] <= 1.02 * batch.history_["objective"][-1]
 
 
 @pytest.mark.parametrize("beta", [2.0, 1.0, 0.5])

@@ -24,9 +24,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.engine import Divergence, Factor
+from partwise.algorithms.engine import Divergence, Factor, Pair
 from partwise.algorithms.engine.alternating import update_components
-from partwise.algorithms.engine.rows import sweep_rows
+from partwise.algorithms.engine.pair import column_totals
+from partwise.algorithms.engine.rows import solve_rows, sweep_rows
 from partwise.algorithms.engine.squared import EntryWeightedError, SquaredError
 from partwise.algorithms.loop import Progress, Stages, State
 from partwise.algorithms.randomness import packed, unpack
@@ -190,6 +191,7 @@ class Learner:
         self.bound, self.decode_of, self.on_W, self.on_H, self.dense = bound, decode_of, on_W, on_H, dense
         self.H = np.array(H.T, np.float64, order="C")
         self.past = bound.empty(*self.H.shape)
+        self.sizes = np.zeros(2 * self.H.shape[1])  # sums and squares of the weights, fading with the past
         self.counted, self.seen, self.steps = 0.0, 0, 0
         self.cost = Cost()
 
@@ -203,9 +205,23 @@ class Learner:
     def _look(self, block: Block) -> tuple[Array, Sums, float]:
         """The best weights of a batch, the bound with these, and the cost of a sample: loss and penalties."""
         n, kind = block.shape[0], block.dtype
-        W = self.decode_of(np.ascontiguousarray(self.H.T), kind)(block)
-        sums, loss = self.bound.of(block, W, self.H.astype(kind, copy=False))
-        return W, sums, (loss + self.on_W.value(W) + self.on_H(n).value(self.H)) / max(1, n)
+        H, pair = self.H.astype(kind, copy=False), self._pair(n)
+        if pair.alone and self.counted:
+            W = self._beside(block, H)
+        else:
+            W = self.decode_of(np.ascontiguousarray(self.H.T), kind)(block)
+        sums, loss = self.bound.of(block, W, H)
+        return W, sums, (loss + pair.value(self.H, pair.totals(W))) / max(1, n)
+
+    def _pair(self, n: float) -> Pair:
+        return Pair(self.on_W, self.on_H(n), n, float(len(self.H)))
+
+    def _beside(self, block: Block, H: Array) -> Array:
+        """Exact weights where a penalty of one factor alone goes by the size of the other (see ``pair.py``)."""
+        W = np.zeros((block.shape[0], H.shape[1]), H.dtype)
+        on = self._pair(self.counted).weights(H, self.sizes)
+        solve_rows(*on.problem(H.T @ H, blocks.dot(block, H), W), W)
+        return W
 
     def learn(self, block: Block, left: float, share: float) -> float:
         """Learn a batch, which leaves ``left`` of the past and is such a ``share`` of a pass; the cost of a sample."""
@@ -217,7 +233,9 @@ class Learner:
             old *= left
             old += new
         self.counted, self.seen = left * self.counted + block.shape[0], self.seen + block.shape[0]
-        self.H = self.bound.lowest(self.H, self.past, self.on_H(self.counted))
+        pair = self._pair(self.counted)
+        self.sizes = left * self.sizes + np.concatenate(column_totals(W))
+        self.H = self.bound.lowest(self.H, self.past, pair.components(self.H, self.sizes))
         if self.steps <= REVIVED and not self.H.any(axis=0).all():
             self._revive(block, W, before)
         self.cost.add(cost, share)
@@ -233,12 +251,14 @@ class Learner:
 
     def components(self, dtype: Any) -> Array:
         """A component a row; zero at features that no batch has had."""
-        return (self.H * (self.bound.met(self.past) if self.steps else True)).T.astype(dtype)
+        H = self._pair(max(1.0, self.counted)).started(self.H)
+        return (H * (self.bound.met(self.past) if self.steps else True)).T.astype(dtype)
 
     def state(self) -> dict[str, Any]:
         """The arrays and numbers from which :meth:`restore` continues with the same bits; arrays change with them."""
         numbers = [self.counted, self.seen, self.steps, self.cost.mean, self.cost.least, self.cost.idle]
-        return {"H": self.H, "past_0": self.past[0], "past_1": self.past[1], "totals": np.array(numbers, np.float64)}
+        arrays = {"H": self.H, "past_0": self.past[0], "past_1": self.past[1], "sizes": self.sizes}
+        return arrays | {"totals": np.array(numbers, np.float64)}
 
     def restore(self, state: State) -> None:
         """Continue from a saved state; a ValueError where it is not that of such a learner."""
@@ -250,7 +270,7 @@ class Learner:
             if not np.isfinite(good).all() or (good < 0.0).any():
                 raise ValueError(f"the state of its learner holds numbers that no learner has ({name})")
         self.H = np.array(state["H"], order="C")
-        self.past = np.array(state["past_0"]), np.array(state["past_1"])
+        self.past, self.sizes = (np.array(state["past_0"]), np.array(state["past_1"])), np.array(state["sizes"])
         self.counted, seen, steps, mean, least, idle = map(float, state["totals"])
         self.seen, self.steps, self.cost = int(seen), int(steps), Cost(mean, least, int(idle))
 

@@ -53,7 +53,7 @@ class MiniBatchNMF(Streamed, BetaLoss):
         ones were explained by a mere start.
     l1_W, l2_W, l1_H, l2_H : float, default=0
         Penalties; their meaning depends neither on the number of samples nor of features. Those of one factor alone
-        are refused: the other could take all of the size.
+        are as in :class:`HALS` for the squared error of data without holes, and refused otherwise.
     missing : {"nan", "zeros"}, optional
         What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored; a zero that is
         stored is known). By default every entry is known, and NaN is refused.
@@ -221,7 +221,7 @@ class MiniBatchNMF(Streamed, BetaLoss):
                 "{parameter}: weights are nothing to start with here; give the components", parameter="init"
             )
         alone = Pair(self._on_W(), self._on_H(source.shape[0]), float(source.shape[0]), float(source.shape[1])).alone
-        if alone:
+        if alone and (self._beta != 2.0 or self.missing is not None):
             other = "H" if alone == "W" else "W"
             name = next(f"{net}_{alone}" for net in ("l1", "l2") if getattr(self, f"{net}_{alone}"))
             message = f"{{parameter}} needs a penalty of {other} too, which could take all of the size otherwise"
