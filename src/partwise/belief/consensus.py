@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.cluster import KMeans
 
 from partwise.exceptions import InputError
 from partwise.io import open_source
@@ -135,6 +134,8 @@ def agreed(parts: list[Array], k: int, *, seed: int = 0) -> tuple[Array, Array, 
     counts = (density < FAR) & (lengths[:, 0] > 0.0)
     if counts.sum() < k:  # nothing agrees: all of them, and the stability says so
         counts = lengths[:, 0] > 0.0
+    from sklearn.cluster import KMeans  # slow to import
+
     clusters = KMeans(k, n_init=CLUSTERINGS, random_state=seed).fit_predict(H[counts])
     start, stability, found = np.zeros((k, H.shape[1])), np.zeros(k), np.zeros(k)
     for j in range(k):

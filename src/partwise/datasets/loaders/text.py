@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.feature_extraction.text import CountVectorizer
 
 from partwise.datasets.checks import check_choice, check_integer, check_real
 from partwise.datasets.words import stop_words as words_of
@@ -61,6 +60,8 @@ def count_words(
     how: dict[str, Any] = {"ngram_range": (1, ngrams), "min_df": float(min_share), "max_df": float(max_share)}
     if isinstance(stop_words, str) and stop_words != "english":
         stop_words = words_of(stop_words)
+    from sklearn.feature_extraction.text import CountVectorizer  # slow to import
+
     vectorizer = CountVectorizer(stop_words=stop_words, token_pattern=TOKEN, dtype=np.int32, **how)
     counts = csr_array(vectorizer.fit_transform(texts))
     words = vectorizer.get_feature_names_out()
