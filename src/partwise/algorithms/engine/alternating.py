@@ -32,8 +32,8 @@ from partwise.sources.protocol import Block, Rows
 Array = npt.NDArray[Any]
 
 POSITIVE_START = 1e-3  # relative to the largest entry
-IDLE = 8  # rounds without gain after which momentum is taken back, where the objective does not tell
-PATIENCE = 12  # rounds in single precision without gain before double precision takes over
+IDLE = 4  # rounds without gain after which momentum is taken back, where the objective does not tell
+PATIENCE = 5  # rounds in single precision without gain before double precision takes over
 
 
 @dataclass
