@@ -85,7 +85,8 @@ class HALS(Constrained):
     stop_ : Stop
         The same as a value.
     residual_, kkt_ : float
-        Residual of the optimality conditions in the last iteration.
+        Residual of the optimality conditions in the last iteration. Where ``history_["certified"]`` ends with 0 it is
+        of an extrapolated point, or in single precision: `max_iter` or a callback came before an exact one.
     n_components_ : int
         Number of components.
     n_features_in_ : int

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import nnls
+from sklearn.exceptions import ConvergenceWarning
 
 import partwise as pw
 from partwise.algorithms.anls import anls
@@ -265,10 +266,18 @@ def test_rounds_within_leading_directions_belong_to_the_start(monkeypatch: pytes
     monkeypatch.setattr("partwise.algorithms.hals.NARROW_WORTH", 100)
     plain = pw.HALS(5, random_state=0).fit(data)
     assert (narrow.converged_, plain.converged_) == (True, True)
+    assert narrow.history_["certified"][-1] == 1.0
     first, last = narrow.history_["objective"][[0, -1]]
     assert last <= first < 1.001 * last < plain.history_["objective"][0]
     W = pw.nnls(narrow.components_, data)
     assert residual_of(W, narrow.components_, ElasticNet(), ElasticNet(), data) <= 2e-5
+
+
+def test_a_fit_cut_short_says_that_its_residual_is_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partwise.algorithms.hals.LIGHT_WORK", 1)
+    with pytest.warns(ConvergenceWarning):
+        model = pw.HALS(len(H0), init=H0, max_iter=3).fit(X)
+    assert model.history_["certified"][-1] == 0.0
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-15, 1e18, 1e100])

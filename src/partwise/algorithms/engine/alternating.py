@@ -192,7 +192,8 @@ def alternate(
             ahead = ahead if moving else H
         kept = _state(here, W, ahead if moving else None, momentum, worth, last, best, totals)
         shown = _shown(H, source)
-        yield Progress(shown, objective, kkt, certified=certified, details={"momentum": beta}, state=kept)
+        details = {"momentum": beta, "certified": float(certified)}
+        yield Progress(shown, objective, kkt, certified=certified, details=details, state=kept)
 
 
 def _slack(source: RowSource) -> float:
