@@ -27,6 +27,8 @@ CASES = {
     "minibatch": "benchmarks.minibatch",
     "topics": "benchmarks.topics",
     "archetypes": "benchmarks.archetypes",
+    "scenes": "benchmarks.scenes",
+    "white-noise": "benchmarks.white_noise",
     "noise-kinds": "benchmarks.noise_kinds",
     "mixtures": "benchmarks.mixtures",
     "signatures": "benchmarks.signatures",

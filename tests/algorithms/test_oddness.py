@@ -82,6 +82,27 @@ def test_weighed_or_not_as_the_method_does() -> None:
     assert pw.metrics.match_components(model.components_, alone.components_).cosines.min() > 0.999
 
 
+def test_the_sample_that_an_odd_one_is_a_copy_of_is_not_odd() -> None:
+    rng = np.random.default_rng(4)
+    X = np.maximum(np.repeat(CLEAN[:60], 20, axis=1) + 0.05 * rng.standard_normal((60, 1200)), 0.0)
+    copy = X[7].copy()  # the direction that both carry is the noise of the one,
+    copy[rng.choice(1200, 200, replace=False)] += 0.1  # and what is odd is the other
+    odd = odd_samples(pw.open_source(np.vstack([X, copy])), K)
+    assert odd.tolist() == [60]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda X: pw.open_source(X, block_rows=40)])
+def test_an_entry_is_odd_beside_those_of_its_feature(form: Any) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.negative_binomial(1.0, 1.0 / (1.0 + np.exp(rng.uniform(-3.0, 3.0, 400))), (200, 400)).astype(float)
+    X[:, 0] += 1.0
+    assert not len(odd_entries(pw.open_source(form(X)), K))  # heavy tails of rare features are no oddities
+    rare = int(np.argmin(np.abs((X > 0.0).mean(axis=0) - 0.3)))
+    X[[17, 40], [rare, 3]] = 100.0 * X.max(axis=0)[[rare, 3]]
+    X[[90, 91], rare - 1] = 100.0 * X[:, rare - 1].max()  # of a pair, too
+    assert odd_entries(pw.open_source(form(X)), K).tolist() == [17, 40, 90, 91]
+
+
 def test_few_samples_are_left_alone() -> None:
     assert not len(odd_samples(pw.open_source(np.eye(12)), 2))
     assert not len(odd_entries(pw.open_source(np.eye(12)), 2))

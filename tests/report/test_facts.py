@@ -196,6 +196,13 @@ def test_parts_outside_of_all_samples_are_told():
     assert "4.2 times as large" in found["Noise is not white"]
 
 
+def test_samples_of_one_part_each_are_told():
+    facts = archetypes([0.25] * 4, [0.0] * 4, np.inf)
+    assert "One part a sample" not in dict(findings(facts, NAMES))
+    found = dict(findings(replace(facts, support=replace(facts.support, pure=True)), NAMES))
+    assert "the means of all samples that are next to them" in found["One part a sample"]
+
+
 def test_many_archetypes_may_each_be_small():
     k = 60
     model = pw.Archetypes(k)

@@ -16,10 +16,10 @@ Array = npt.NDArray[Any]
 
 HANDFUL = 5.0  # samples: a direction that fewer carry could be any of them, and no mean would tell
 TENTH = 10.0  # of few samples a tenth is a handful
-PAIR = (
-    3.0  # samples: a feature that fewer carry, though most samples have it, has an entry that is out of all proportion
-)
-COMMON = 0.5  # of the samples have a common feature: of rare ones it is usual that few samples carry them
+PAIR = 2  # samples that have a feature all but alone, at most: three may be of a kind
+TIMES = 3.0  # as large as that of all others is an entry out of proportion, at least: where entries hardly vary, or
+CHANCE = 0.05  # with which one or more features of the table have such an entry otherwise
+ALIKE = 50  # features, as common as each other, in which entries vary alike: rare ones vary by more
 FURTHER = 10  # directions beside those of the parts, where there is room: each odd sample takes one
 FEWEST = 20  # samples, or four times the parts, below which every direction is carried by a handful
 MOST = 0.25  # of the samples: if more were odd, it would be the others that are
@@ -33,7 +33,9 @@ def odd_samples(source: RowSource, k: int) -> npt.NDArray[np.int64]:
 
     The participation number of a left singular vector u of unit length, :math:`1 / \sum_i u_i^4`, is about the number
     of samples that it rests on. Where it is below a handful, those with more than a tenth of its square are odd; the
-    directions of the others are then looked at anew.
+    directions of the others are then looked at anew. In the end each is held against the others alone: a direction
+    has one that is odd at least, and what that has in common with another sample, such as the one that it is a copy of,
+    makes the other no odder.
 
     Parameters
     ----------
@@ -51,13 +53,17 @@ def odd_samples(source: RowSource, k: int) -> npt.NDArray[np.int64]:
     kept = np.ones(n, bool)
     if n < max(FEWEST, 4 * k):
         return np.flatnonzero(~kept)
+    groups: list[npt.NDArray[np.int64]] = []
     for _ in range(ROUNDS):
         rows = source if kept.all() else source.choose(kept)
-        found = np.flatnonzero(kept)[_alone(rows, k)]
-        if not len(found) or n - kept.sum() + len(found) > MOST * n:
+        found = [np.flatnonzero(kept)[group] for group in _alone(rows, k)]
+        together = np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+        if not len(together) or n - kept.sum() + len(together) > MOST * n:
             break
-        kept[found] = False
-    return np.flatnonzero(~kept)
+        kept[together] = False
+        groups += found
+    odd = np.flatnonzero(~kept)
+    return odd[_beside(source, kept, k, groups)] if len(odd) else odd
 
 
 def exceeds(values: Array, k: int) -> bool:
@@ -66,9 +72,12 @@ def exceeds(values: Array, k: int) -> bool:
 
 
 def odd_entries(source: RowSource, k: int) -> npt.NDArray[np.int64]:
-    """Empty samples, and those that have a common feature all but alone: one gene at a hundred times its count.
+    r"""Empty samples, and those with an entry out of all proportion: one gene at a hundred times its count.
 
-    Samples count at unit length; a participation number (see `odd_samples`) of a feature below a pair is alone.
+    Samples count at unit length. In features whose entries fall off as a power, :math:`x^{-a}`, the largest ones
+    :math:`x_1 > x_2 > \dots` have spacings :math:`i \log(x_i / x_{i+1})` that are independent and exponential with mean
+    1 / a (A. Renyi, "On the theory of order statistics", Acta Math. Hung. 4, 1953), whatever the number of samples.
+    The mean is taken from features that are as common. A spacing too large for chance in all of the features is none.
 
     Parameters
     ----------
@@ -85,59 +94,122 @@ def odd_entries(source: RowSource, k: int) -> npt.NDArray[np.int64]:
     n = source.shape[0]
     if n < max(FEWEST, 4 * k):
         return np.zeros(0, np.int64)
-    squares, fourths, present, used = source.reduce(_feature_block)
-    few = (present >= COMMON * used) & (squares**2 < PAIR * fourths)
+    present, largest, empty = source.reduce(_largest_block, combine=_larger)
+    limits = _limits(present, largest)
+    few = np.isfinite(limits)
     if few.any():
         values, _ = truncated_svd(source, min(k + 1, *source.shape), rng=np.random.default_rng(0), max_passes=PASSES)
-        few &= exceeds(values, k)
-    if not few.any() and used == n:
+        limits[few] = limits[few] if exceeds(values, k) else np.inf
+    if not np.isfinite(limits).any() and not empty:
         return np.zeros(0, np.int64)
-    limits = np.where(few, squares / (2.0 * PAIR), np.inf)
     above, zero = np.asarray(source.map_rows(partial(_above_block, limits=limits), width=2, dtype=np.float64)).T > 0.0
-    return np.flatnonzero(zero | above if above.sum() <= MOST * used else zero)
+    return np.flatnonzero(zero | above if above.sum() <= MOST * (n - empty) else zero)
 
 
-def _unit_squares(block: Any) -> Any:
+def _limits(present: Array, largest: Array) -> Array:
+    """Above which entries of each feature are out of proportion to all below; infinite where none are."""
+    limits = np.full(len(present), np.inf)
+    common = np.flatnonzero(present >= FEWEST)
+    if not len(common):
+        return limits
+    logs = np.log(np.maximum(largest[:, common], np.finfo(np.float64).tiny))
+    spacings = (logs[:-1] - logs[1:]) * np.arange(1, PAIR + 1)[:, None]
+    order = np.argsort(present[common], kind="stable")
+    for alike in np.array_split(order, max(len(order) // ALIKE, 1)):
+        mean = np.median(spacings[0, alike]) / np.log(2.0)
+        least = np.maximum(mean * np.log(spacings.size / CHANCE), np.arange(1, PAIR + 1)[:, None] * np.log(TIMES))
+        for i in reversed(range(PAIR)):  # beside one that is alone the next are as they come
+            odd = alike[spacings[i, alike] > least[i]]
+            limits[common[odd]] = np.exp(logs[i : i + 2, odd].mean(axis=0))
+    return limits
+
+
+def _unit(block: Any) -> Any:
     lengths = blocks.norms(block)
     unit = blocks.scale_rows(block, np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0))
-    return blocks.with_values(unit, np.square(blocks.values(unit), dtype=np.float64))
+    return blocks.with_values(unit, np.abs(blocks.values(unit)))
 
 
-def _feature_block(block: Any) -> tuple[Array, Array, Array, int]:
-    S = _unit_squares(block)
-    ones = np.ones((S.shape[0], 1))
-    fourths, present = (blocks.with_values(S, f(blocks.values(S))) for f in (np.square, np.sign))
-    used = int((blocks.norms(block) > 0.0).sum())
-    return blocks.tdot(S, ones)[:, 0], blocks.tdot(fourths, ones)[:, 0], blocks.tdot(present, ones)[:, 0], used
+def _largest_block(block: Any) -> tuple[Array, Array, int]:
+    """How many rows have each feature, its largest entries in them, falling, and how many rows are empty."""
+    U = _unit(block)
+    present = blocks.tdot(blocks.with_values(U, np.sign(blocks.values(U))), np.ones((U.shape[0], 1)))[:, 0]
+    return present, _largest(U, PAIR + 1), int((blocks.norms(block) == 0.0).sum())
+
+
+def _largest(block: Any, count: int) -> Array:
+    """The largest entries of every column, falling; zero where there are fewer."""
+    n, m = block.shape
+    found = np.zeros((count, m))
+    if blocks.is_sparse(block):
+        columns, values = blocks.columns_of(block), blocks.values(block)
+        order = np.lexsort((-values, columns))
+        ends = np.searchsorted(columns[order], np.arange(m))
+        place = np.arange(len(order)) - ends[columns[order]]
+        order, place = order[place < count], place[place < count]
+        found[place, columns[order]] = values[order]
+    else:
+        few = min(n, count)
+        found[:few] = -np.sort(np.partition(-block, few - 1, axis=0)[:few], axis=0)
+    return found
+
+
+def _larger(a: tuple[Array, Array, int], b: tuple[Array, Array, int]) -> tuple[Array, Array, int]:
+    return a[0] + b[0], -np.sort(-np.vstack([a[1], b[1]]), axis=0)[: len(a[1])], a[2] + b[2]
 
 
 def _above_block(block: Any, limits: Array) -> Array:
-    S = _unit_squares(block)
     few = np.flatnonzero(np.isfinite(limits))
-    above = (blocks.to_dense(blocks.take_columns(S, few)) > limits[few]).any(axis=1)
+    above = (blocks.to_dense(blocks.take_columns(_unit(block), few)) > limits[few]).any(axis=1)
     return np.column_stack([above, blocks.norms(block) == 0.0]).astype(np.float64)
 
 
-def _alone(source: RowSource, k: int) -> npt.NDArray[np.int64]:
-    """The samples that directions with a small participation number rest on."""
+def _alone(source: RowSource, k: int) -> list[npt.NDArray[np.int64]]:
+    """The samples that each direction with a small participation number rests on."""
+    n = source.shape[0]
+    values, _, squares, limit = _span(source, k)
+    d = len(values)
+    if not exceeds(values, k):
+        return []
+    # beside those that take the place of a part, directions above what noise of the size of the rest would make
+    looked = (values**2 > limit) | (np.arange(d) < k)
+    looked[k:] &= d == k + FURTHER
+    shares = squares[:, :d][:, looked] / np.maximum(squares[:, :d][:, looked].sum(axis=0), np.finfo(np.float64).tiny)
+
+    def handfuls(count: int) -> list[npt.NDArray[np.int64]]:
+        handful = min(HANDFUL, count / TENTH)
+        few = (shares * shares).sum(axis=0) > 1.0 / handful
+        return [np.flatnonzero(share > 0.5 / handful) for share in shares[:, few].T]
+
+    found = handfuls(n)
+    # a tenth of those that remain: what is a handful beside odd samples may be none without them
+    return handfuls(n - len(np.unique(np.concatenate(found)))) if found else []
+
+
+def _beside(
+    source: RowSource, kept: npt.NDArray[np.bool_], k: int, groups: list[npt.NDArray[np.int64]]
+) -> npt.NDArray[np.bool_]:
+    """Which of those set aside have more outside the span of the others than noise has, or the most of a direction."""
+    values, basis, _, limit = _span(source.choose(kept), k)
+    rows = source.choose(~kept)
+    squares = np.asarray(rows.map_rows(partial(_squares, basis=basis), width=len(values) + 1, dtype=np.float64))
+    outside = np.full(len(kept), -np.inf)
+    outside[~kept] = squares[:, -1] - squares[:, :-1].sum(axis=1)
+    odd = outside > limit
+    for group in groups:
+        odd[group[np.argmax(outside[group])]] = True
+    return odd[~kept]
+
+
+def _span(source: RowSource, k: int) -> tuple[Array, Array, Array, float]:
+    """Leading singular values and vectors, squared coordinates of all rows and lengths, and the end of the noise."""
     n, m = source.shape
     d = k + FURTHER if 2 * (k + FURTHER) <= min(n, m) else min(k + 1, n, m)
-    values, basis = truncated_svd(source, d, rng=np.random.default_rng(0), max_passes=PASSES)
-    if not exceeds(values, k):
-        return np.zeros(0, np.int64)
-    U = np.asarray(source.map_rows(partial(_squares, basis=_typed(basis, source)), width=d + 1, dtype=np.float64))
-    # beside those that take the place of a part, directions above what noise of the size of the rest would make
-    variance = max(float(U[:, d].sum() - values @ values), 0.0) / max((n - d) * (m - d), 1)
-    looked = (values**2 > variance * edge(n, m)) | (np.arange(d) < k)
-    looked[k:] &= d == k + FURTHER
-    shares = U[:, :d][:, looked] / np.maximum(U[:, :d][:, looked].sum(axis=0), np.finfo(np.float64).tiny)
-    handful = min(HANDFUL, n / TENTH)
-    few = (shares * shares).sum(axis=0) > 1.0 / handful
-    return np.flatnonzero((shares[:, few] > 0.5 / handful).any(axis=1))
-
-
-def _typed(basis: Array, source: RowSource) -> Array:
-    return np.ascontiguousarray(basis.T, source.dtype)
+    values, vectors = truncated_svd(source, d, rng=np.random.default_rng(0), max_passes=PASSES)
+    basis = np.ascontiguousarray(vectors.T, source.dtype)
+    squares = np.asarray(source.map_rows(partial(_squares, basis=basis), width=d + 1, dtype=np.float64))
+    variance = max(float(squares[:, d].sum() - values @ values), 0.0) / max((n - d) * (m - d), 1)
+    return values, basis, squares, variance * edge(n, m)
 
 
 def _squares(block: Any, basis: Array) -> Array:

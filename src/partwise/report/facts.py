@@ -66,6 +66,7 @@ class Support:
     moved: Array  # how far each moved when the trimming was narrowed, in angles to its neighbour
     rival: float  # how much larger the objective of the best other parts is, relatively
     refined: bool = False  # whether the parts are those of the smallest simplex
+    pure: bool = False  # whether a single part explains each sample up to noise
 
 
 @dataclass(frozen=True)
@@ -373,7 +374,8 @@ def support(model: Any, order: Array) -> Support | None:
     """What Archetypes found out about its parts; None of any other method."""
     if not hasattr(model, "rival_"):
         return None
-    return Support(np.asarray(model.mass_)[order], np.asarray(model.moved_)[order], float(model.rival_), refined(model))
+    mass, moved = (np.asarray(numbers)[order] for numbers in (model.mass_, model.moved_))
+    return Support(mass, moved, float(model.rival_), refined(model), bool(getattr(model, "pure_", False)))
 
 
 def refined(model: Any) -> bool:

@@ -13,6 +13,7 @@ from partwise.report.naming import Names
 from partwise.report.rows import POOR
 from partwise.report.wording import (
     NOT_SCATTERED,
+    ONE_PART_EACH,
     between_halves,
     came_out_negative,
     coloured,
@@ -63,7 +64,7 @@ def findings(facts: Facts, names: Names, given: Sequence[str | Warning] = ()) ->
     """
     found = [_not_converged(facts), _dead(facts), _redundant(facts), _little_explained(facts)]
     found += [_poor(facts, names), _zero_rows(facts, names), _disagreeing(facts)]
-    found += [_rivalled(facts), _impure(facts), _unsupported(facts), _negative(facts), _coloured(facts)]
+    found += [_rivalled(facts), _impure(facts), _pure(facts), _unsupported(facts), _negative(facts), _coloured(facts)]
     found += [_unscattered(facts), _odd(facts, names), _unknown(facts)]
     others = [("", str(one)) for one in given if isinstance(one, str) or not found_here(kind_of(one))]
     return [finding for finding in found if finding] + others
@@ -182,6 +183,10 @@ def _impure(facts: Facts) -> Finding | None:
     if facts.support is None or not (middle := float(np.median(facts.support.moved))) > IMPURE:
         return None
     return "Hardly any pure samples", (enclosed if facts.support.refined else impure)(middle)
+
+
+def _pure(facts: Facts) -> Finding | None:
+    return ("One part a sample", ONE_PART_EACH) if facts.support is not None and facts.support.pure else None
 
 
 def _unsupported(facts: Facts) -> Finding | None:

@@ -25,6 +25,10 @@ NOT_SCATTERED = (
     "The weights are not scattered enough for the parts to be unique by the known condition: a direction was found in "
     "which all samples leave room. Other parts may explain the data as well with no more volume."
 )
+ONE_PART_EACH = (
+    "A single part explains each sample up to noise, as a topic does its texts. The parts are therefore the means of "
+    "all samples that are next to them; which part is the largest tells of a sample, the others' shares tell little."
+)
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
