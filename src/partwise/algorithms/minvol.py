@@ -33,7 +33,6 @@ from partwise.algorithms.loop import Progress, Stages, State, prefixed, run, und
 from partwise.algorithms.signal import TINY_ROW, Signal, find_signal
 from partwise.algorithms.signs import constrain
 from partwise.linalg.nnls import Gram, decode_block
-from partwise.metrics.residuals import squared_residual
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
 
@@ -47,9 +46,6 @@ ROUNDED = 1e3  # rounding units that what the volume pulls with is to be above
 LOOSE, PATIENCE = 0.3, 100  # residual, or iterations, at which a stage but the last is over
 FLAT = 1e-9  # delta, of the mean squared entry of the start: parts may depend on each other, but for rounding
 DEPENDENT = 1e8  # condition of parts that are one too many for their span
-# the simplex is taken in place of other parts if it leaves less than this of their residual: on generated scenes 0.73
-# to 0.80 where no sample is pure, 0.91 to 0.95 where some are (and parts vary: then the volume only follows the noise)
-PAYS = 0.86
 ENGINE = "engine."  # before the names of the engine's state
 
 
@@ -198,7 +194,7 @@ def minvol(
         stage, spent, inner = stage + 1, 0, None
 
 
-def enclosing(source: RowSource, H: Array, *, squared_norm: float, tol: float, most: int) -> Array | None:
+def enclosing(source: RowSource, H: Array, *, squared_norm: float, tol: float, most: int, pays: float) -> Array | None:
     """The parts of the smallest simplex, from given parts; None where they are no better for the data.
 
     Parameters
@@ -213,12 +209,14 @@ def enclosing(source: RowSource, H: Array, *, squared_norm: float, tol: float, m
         As in :func:`minvol`.
     most : int
         Iterations at most.
+    pays : float
+        The parts are taken if they leave less than this of the mean distance of the samples, as directions.
 
     Returns
     -------
     ndarray of shape (k, n_features) or None
         In the same order, without negative entries; None if the parts depend on each other inside the span of the
-        data, or if what they leave of it is not less by more than a seventh.
+        data, or if they do not pay.
     """
     # what is random is where the singular vectors begin, and they converge
     signal = find_signal(source, len(H), squared_norm=squared_norm, rng=np.random.default_rng(0))
@@ -233,14 +231,17 @@ def enclosing(source: RowSource, H: Array, *, squared_norm: float, tol: float, m
     noise = 0.0 if signal.noiseless else signal.noise * signal.colour
     found = constrain(source, new, noise=noise, squared_norm=squared_norm)
     new = np.maximum(new, 0.0) if found is None else found.components
-    before, after = (_residual(source, parts) for parts in (H, new))
-    return new if after < PAYS**2 * before else None
+    before, after = (
+        float(source.reduce(partial(_distances, H=parts, gram=Gram.of(parts, source.dtype)))) for parts in (H, new)
+    )
+    return new if after < pays * before else None
 
 
-def _residual(source: RowSource, H: Array) -> float:
-    """Squared, with exact weights."""
-    decode = partial(decode_block, gram=Gram.of(H, source.dtype))
-    return squared_residual(source, np.ascontiguousarray(H.T, source.dtype), decode=decode)[0]
+def _distances(block: Block, H: Array, gram: Gram) -> float:
+    """The distances of all rows, at unit length, from the cone of parts."""
+    R = blocks.to_dense(block) - decode_block(block, gram=gram) @ H
+    lengths = blocks.norms(block)
+    return float(np.divide(blocks.norms(R), lengths, out=np.zeros_like(lengths), where=lengths > 0.0).sum())
 
 
 def _stage(points: Points, T: Array, volume: Volume, tol: float, state: State | None) -> Iterator[Progress]:

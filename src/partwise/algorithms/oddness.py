@@ -33,9 +33,9 @@ def odd_samples(source: RowSource, k: int) -> npt.NDArray[np.int64]:
 
     The participation number of a left singular vector u of unit length, :math:`1 / \sum_i u_i^4`, is about the number
     of samples that it rests on. Where it is below a handful, those with more than a tenth of its square are odd; the
-    directions of the others are then looked at anew. In the end each is held against the others alone: a direction
-    has one that is odd at least, and what that has in common with another sample, such as the one that it is a copy of,
-    makes the other no odder.
+    directions of the others are then looked at anew. In the end each is held against the others alone: one that lies
+    in their span, such as a pure sample, is not odd. A direction beside those of the parts has one that is odd at
+    least; what that has in common with another sample, such as the one that it is a copy of, makes the other no odder.
 
     Parameters
     ----------
@@ -53,17 +53,17 @@ def odd_samples(source: RowSource, k: int) -> npt.NDArray[np.int64]:
     kept = np.ones(n, bool)
     if n < max(FEWEST, 4 * k):
         return np.flatnonzero(~kept)
-    groups: list[npt.NDArray[np.int64]] = []
+    further: list[npt.NDArray[np.int64]] = []
     for _ in range(ROUNDS):
         rows = source if kept.all() else source.choose(kept)
-        found = [np.flatnonzero(kept)[group] for group in _alone(rows, k)]
-        together = np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+        found = [(j, np.flatnonzero(kept)[some]) for j, some in _alone(rows, k)]
+        together = np.unique(np.concatenate([np.zeros(0, np.int64), *(some for _, some in found)]))
         if not len(together) or n - kept.sum() + len(together) > MOST * n:
             break
         kept[together] = False
-        groups += found
+        further += [some for j, some in found if j >= k]
     odd = np.flatnonzero(~kept)
-    return odd[_beside(source, kept, k, groups)] if len(odd) else odd
+    return odd[_beside(source, kept, k, further)] if len(odd) else odd
 
 
 def exceeds(values: Array, k: int) -> bool:
@@ -164,8 +164,8 @@ def _above_block(block: Any, limits: Array) -> Array:
     return np.column_stack([above, blocks.norms(block) == 0.0]).astype(np.float64)
 
 
-def _alone(source: RowSource, k: int) -> list[npt.NDArray[np.int64]]:
-    """The samples that each direction with a small participation number rests on."""
+def _alone(source: RowSource, k: int) -> list[tuple[int, npt.NDArray[np.int64]]]:
+    """Directions with a small participation number, by their place, and the samples that each rests on."""
     n = source.shape[0]
     values, _, squares, limit = _span(source, k)
     d = len(values)
@@ -174,30 +174,31 @@ def _alone(source: RowSource, k: int) -> list[npt.NDArray[np.int64]]:
     # beside those that take the place of a part, directions above what noise of the size of the rest would make
     looked = (values**2 > limit) | (np.arange(d) < k)
     looked[k:] &= d == k + FURTHER
+    places = np.flatnonzero(looked)
     shares = squares[:, :d][:, looked] / np.maximum(squares[:, :d][:, looked].sum(axis=0), np.finfo(np.float64).tiny)
 
-    def handfuls(count: int) -> list[npt.NDArray[np.int64]]:
+    def handfuls(count: int) -> list[tuple[int, npt.NDArray[np.int64]]]:
         handful = min(HANDFUL, count / TENTH)
-        few = (shares * shares).sum(axis=0) > 1.0 / handful
-        return [np.flatnonzero(share > 0.5 / handful) for share in shares[:, few].T]
+        few = np.flatnonzero((shares * shares).sum(axis=0) > 1.0 / handful)
+        return [(int(places[j]), np.flatnonzero(shares[:, j] > 0.5 / handful)) for j in few]
 
     found = handfuls(n)
     # a tenth of those that remain: what is a handful beside odd samples may be none without them
-    return handfuls(n - len(np.unique(np.concatenate(found)))) if found else []
+    return handfuls(n - len(np.unique(np.concatenate([some for _, some in found])))) if found else []
 
 
 def _beside(
-    source: RowSource, kept: npt.NDArray[np.bool_], k: int, groups: list[npt.NDArray[np.int64]]
+    source: RowSource, kept: npt.NDArray[np.bool_], k: int, further: list[npt.NDArray[np.int64]]
 ) -> npt.NDArray[np.bool_]:
-    """Which of those set aside have more outside the span of the others than noise has, or the most of a direction."""
+    """Which of those set aside have more outside the span of the others than noise, or the most of a direction."""
     values, basis, _, limit = _span(source.choose(kept), k)
     rows = source.choose(~kept)
     squares = np.asarray(rows.map_rows(partial(_squares, basis=basis), width=len(values) + 1, dtype=np.float64))
     outside = np.full(len(kept), -np.inf)
     outside[~kept] = squares[:, -1] - squares[:, :-1].sum(axis=1)
     odd = outside > limit
-    for group in groups:
-        odd[group[np.argmax(outside[group])]] = True
+    for some in further:
+        odd[some[np.argmax(outside[some])]] = True
     return odd[~kept]
 
 
