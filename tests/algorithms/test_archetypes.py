@@ -100,10 +100,12 @@ def test_gap_bounds_what_any_feasible_change_gains():
         assert now.objective(rounded) - other.objective(rounded) <= gap + 1e-12
 
 
+@pytest.mark.filterwarnings("ignore:.*unlike all others")
 def test_parts_come_back_though_they_vary_and_some_samples_are_odd():
     for seed in range(3):
         X, parts = scene(seed, odd=12)
         model = pw.Archetypes(K, random_state=seed).fit(X)
+        assert set(model.odd_samples_) <= set(range(12))
         assert pw.metrics.spectral_angles(model.components_, parts).max() < 3.0
         assert (model.components_ >= 0.0).all()
 
