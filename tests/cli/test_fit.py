@@ -548,6 +548,7 @@ RESUMED = {
     "likelihood": ["-m", "likelihood", *LIMITS],
     "anls": ["-m", "anls", *LIMITS],
     "mu": ["-m", "mu", "--set", "beta_loss=kullback-leibler", *LIMITS],
+    "minibatch": ["-m", "minibatch", *LIMITS],
     "purification": ["-m", "purification", *LIMITS],
     "tsvdnmf": ["-m", "tsvdnmf", "--set", "refine=true", *LIMITS],
     "conservative": ["-m", "conservative", "-k", 3, "--set", "batch_size=100", "--set", "max_passes=20"],
