@@ -85,7 +85,10 @@ class QuadraticBound:
 
     def lowest(self, H: Array, past: Sums, on_H: Factor) -> Array:
         """See :class:`Bound`: a few sweeps over the coordinates."""
-        return update_components(H, past, on_H, partial(sweep_rows, sweeps=SWEEPS, shrink=0.0), self.loss)[0]
+        new = update_components(H, past, on_H, partial(sweep_rows, sweeps=SWEEPS, shrink=0.0), self.loss)[0]
+        if on_H.elastic["l1"] > 0.0 and past[0].ndim == 2:  # what no sample uses only costs, and sweeps rest there
+            new[:, np.diagonal(past[0]) == 0.0] = 0.0
+        return new
 
     def met(self, past: Sums) -> Array | bool:
         """See :class:`Bound`: the others are zero by themselves."""
