@@ -31,7 +31,7 @@ NARROW_BEYOND = 20  # dimensions, beside one a component, in which dense data is
 NARROW_WORTH = 3  # if it has so many times as many features,
 NARROW_PASSES = 4  # to find these,
 NARROW_ROUNDS = 300  # in so many rounds at most,
-NARROW_GOAL = 30.0  # to so many times the tolerance
+NARROW_GOAL = 3e-4  # to this residual: what these directions leave out decides the rest
 LIGHT_SQUARES = 1e-20, 1e24  # of the data and of a start: their products are far from where single precision ends
 
 
@@ -71,7 +71,7 @@ def hals(
     source = with_columns(source) if light is None else source
     update = partial(sweep_rows, sweeps=sweeps, shrink=shrink)
     if light is not None and W0 is None and state is None and extrapolate and _wide(source.shape, nonzero, len(H0)):
-        goal = NARROW_GOAL * tol
+        goal = max(NARROW_GOAL, tol)
         H0 = _within_leading_directions(light, H0, squared_norm, tol=goal, update=update, on_W=on_W, on_H=on_H)
     return alternate(
         source,
