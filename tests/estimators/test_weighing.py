@@ -26,7 +26,7 @@ PARTS = RNG.dirichlet([0.3] * 30, 3)
 WEIGHTS = RNG.gamma(0.4, 200.0, (120, 3))
 COUNTS = RNG.poisson(WEIGHTS @ PARTS).astype(float) + (np.arange(120) == 7)[:, None]  # no empty row
 NOISE = pw.measure_noise(COUNTS)
-NOT_WEIGHED = ("AnchorTopics", "ConservativeNMF")
+NOT_WEIGHED = ("AnchorTopics", "ConservativeNMF", "MiniBatchNMF")
 
 
 def make(name: str = "HALS") -> Any:
