@@ -41,7 +41,7 @@ Sums = tuple[Array, Array]
 SWEEPS = 5  # over the components after a batch: of the Gram matrices alone, so cheap beside the batch itself
 # The past counts for no more than a fifth of the batches so far: the first ones were explained by components that
 # were hardly better than the start.  (20,000 pictures of MNIST, 20 parts, one pass: relative error of others .538
-# without this, .529, .527 and .525 for a half, a third and a fifth.)
+# without this, .529, .527 and .525 for a half, a third and a fifth, by a rule that forgot the first five wholly.)
 YOUNG = 5.0
 REVIVED = (
     20  # batches, the first ones, after which a part that has vanished is begun anew: a start has bad luck at times
