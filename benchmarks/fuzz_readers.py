@@ -320,7 +320,7 @@ def read_case(kind: str, path: Path, number: int = 0) -> str:
     return "read"
 
 
-def _forked_convert(path: Path, folder: Path, layer: str | None) -> None:
+def _forked_convert(path: Path, folder: Path, layer: str | None, modality: str | None) -> None:
     """As `partwise.io.h5ad` does it in a new process, which takes a second to start."""
     from partwise.door.guard import fail
     from partwise.io import h5ad
@@ -333,7 +333,7 @@ def _forked_convert(path: Path, folder: Path, layer: str | None) -> None:
             quiet = os.open(os.devnull, os.O_WRONLY)
             os.dup2(quiet, 1)
             os.dup2(quiet, 2)
-            h5ad.main(str(path), str(folder), layer or "")
+            h5ad.main(str(path), str(folder), layer or "", modality or "")
             os._exit(0)
         finally:
             os._exit(1)

@@ -115,3 +115,10 @@ def test_the_report_names_them(tmp_path: Any) -> None:
     page = pw.write_report(tmp_path / "a.html", model, X).read_text(encoding="utf-8")
     assert "Odd samples" in page
     assert "is unlike all others and was set aside" in page
+
+
+def test_where_every_sample_is_unlike_most_others_none_is_odd() -> None:
+    X = np.zeros((24, 12))
+    for i in range(12):
+        X[2 * i : 2 * i + 2, i] = 2.0 ** (12 - i)
+    assert pw.Facets(2, random_state=0).fit(X).components_.shape == (2, 12)

@@ -7,6 +7,7 @@ import pytest
 
 import partwise as pw
 from partwise.belief.consensus import agreed
+from partwise.exceptions import InputError
 
 
 def test_parts_that_all_starts_find_are_stable_and_a_lone_one_is_left_out():
@@ -53,3 +54,11 @@ def test_fixed_parts_are_not_clustered():
 def test_what_cannot_be_is_refused(estimator, options, said):
     with pytest.raises(pw.exceptions.InputError, match=said):
         pw.consensus(estimator, np.ones((5, 5)), **options)
+
+
+def test_fixed_parts_alone_leave_nothing_to_agree_on():
+    H = np.eye(3, 30) + 0.05
+    with pytest.raises(InputError, match="all 3 parts fixed"):
+        pw.consensus(pw.HALS(3, fixed=H), np.ones((20, 30)), n_starts=3)
+    with pytest.raises(InputError, match="beside fixed parts"):
+        pw.HALS(3, fixed=H[:1], init=(np.ones((20, 3)), H)).fit(np.ones((20, 30)))

@@ -190,6 +190,8 @@ def test_known_signatures_stay_and_a_new_one_is_found_beside_them(program: Progr
         (["--fixed", "SBS9"], "--fixed: cosmic.csv has no 'SBS9'; it has SBS1, SBS5"),
         (["--fixed", "all", "-m", "spa"], "--fixed is for --method hals, anls, likelihood; spa cannot keep a part"),
         (["--fixed", "all", "-k", 1], "-k 1 counts the 2 parts of --fixed too"),
+        (["--fixed", "all", "--preprocess", "log1p"], "--preprocess log1p makes other numbers of the data"),
+        (["--fixed", "all", "-k", 2, "--starts", 3], "all 2 parts are of --fixed"),
     ):
         assert said in " ".join(program(*words, *flags, "-o", "o2", code=2)[1].split())
     said = program("fit", "sbs.csv", "--as", "signatures", "-k", 3, "--fixed", "SBS1", "-o", "o2", code=2)[1]
@@ -213,8 +215,18 @@ def test_starts_agree_and_the_table_says_how_far(program: Program):
     assert len(read("out/components.csv")[0]) - 1 == 15
     again = program("fit", "--from", "out", "-o", "again")
     assert Path("again/components.csv").read_bytes() == Path("out/components.csv").read_bytes(), again
-    said = program("fit", "genes.csv", "-k", 3, "-m", "spa", "--starts", 4, "--no-judge", "-o", "o2", code=2)[1]
+    words = ["fit", "genes.csv", "-k", 3, "--no-judge", "-o"]
+    said = program(*words, "out", "-m", "spa", "--starts", 4, "--overwrite", code=2)[1]
     assert "--starts is for methods that begin at a start" in said
+    assert read("out/consensus.csv") == table  # the run that would have been replaced
+    lines = Path("genes.csv").read_text().replace(",g0,g1,", ",ACTB,B2M,").splitlines()
+    Path("turned.csv").write_text("\n".join(map(",".join, zip(*(line.split(",") for line in lines), strict=True))))
+    words = ["fit", "turned.csv", "--as", "cells", "-k", 3, "--varying", 15, "--no-judge", "-o", "o3"]
+    assert "give --transpose too" in program(*words, code=2)[1]
+    lines[3] = lines[3].replace(",", ",nan,", 1).rsplit(",", 1)[0]
+    Path("holes.csv").write_text("\n".join(lines))
+    said = program("fit", "holes.csv", "-k", 3, "--varying", 15, "--no-judge", "-o", "o4", code=2)[1]
+    assert "feature 'MALAT1' has an entry that is not known" in " ".join(said.split())
 
 
 def test_stop_words_of_a_language(program: Program):

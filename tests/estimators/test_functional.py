@@ -90,7 +90,7 @@ def test_weights_with_penalties_masks_and_weights(form: Any) -> None:
     W = pw.nnls(H0, form(data), loss="kullback-leibler")
     np.testing.assert_allclose(W, pw.linalg.poisson_weights(H0, data), rtol=1e-8, atol=1e-10)
     for asked, match in (
-        ({"loss": "l1"}, "loss must be"),
+        ({"loss": "l3"}, "loss must be"),
         ({"weights": -v}, "not negative"),
         ({"mask": mask[1:]}, "shape"),
     ):

@@ -188,3 +188,23 @@ def test_saved_in_the_middle_of_a_stream(tmp_path: Any) -> None:
 def test_what_is_refused(bad: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         model(**bad).fit(np.where(X > 0.1, X, 0.0))
+
+
+@pytest.mark.filterwarnings("ignore:MiniBatchNMF")  # that nothing is left
+@pytest.mark.parametrize("size", [0.3, 5.0, 1e3])
+def test_penalties_may_empty_parts_and_never_cost_more_than_none(size: float) -> None:
+    found = model(n_components=3, init="random", batch_size=1024, tol=1e-4, l1_W=size, l1_H=size).fit(X)
+    assert found.history_["objective"][-1] <= (1.0 + 1e-9) * 0.5 * (X**2).sum()
+
+
+def test_batches_go_on_with_the_loss_that_they_began_with() -> None:
+    stream = model().partial_fit(X)
+    for other in ({"beta_loss": 1.0}, {"beta_loss": ("huber", 0.1)}, {"missing": "nan"}):
+        with pytest.raises(InputError, match="beta_loss"):
+            stream.set_params(**other).partial_fit(X)
+        stream.set_params(beta_loss="frobenius", missing=None)
+    states: list[Any] = []
+    keep = model(max_iter=2, tol=1.0, callbacks=[lambda progress: states.append(dict(progress.state))])
+    keep.fit(X)
+    with pytest.raises(ValueError, match="shuffled"):
+        model(shuffle=True).fit(X, state=states[-1])

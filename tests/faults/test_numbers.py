@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from contextlib import suppress
 
+import dask.array as da
 import numpy as np
 import pytest
 from scipy.optimize import nnls as by_scipy
@@ -56,6 +57,8 @@ def test_no_certificate_passes_what_the_last_digits_of_dependent_components_fit(
     X = rng.normal(size=(100, m))
     W, certificate = pw.nnls(H, X, return_certificate=True)
     np.testing.assert_array_equal(W, pw.nnls(H, X))
+    away = pw.nnls(H, da.from_array(X, chunks=(30, m)), return_certificate=True)[1]
+    np.testing.assert_allclose(away.undetermined, certificate.undetermined, rtol=1e-6)
     beaten = 0
     for x, w, kkt, open_ in zip(X, W, certificate.kkt, certificate.undetermined, strict=True):
         best = min((misfit(x, other, H) for other in rivals(x, H)), default=np.inf)

@@ -149,3 +149,21 @@ def test_what_is_no_loss(bad: Any) -> None:
         pw.nnls(H, X, loss=bad)
     with pytest.raises((InputError, ValueError), match="beta_loss"):
         pw.MU(3, beta_loss=bad).fit(X)
+
+
+@pytest.mark.parametrize("loss", [("huber", 0.3), ("negative-binomial", 0.5)], ids=lambda loss: loss[0])
+def test_holes_of_sparse_data_are_holes(loss: Any) -> None:
+    mask = np.random.default_rng(4).random(X.shape) < 0.7
+    expected = pw.nnls(H, COUNTS, loss=loss, mask=mask)
+    found = pw.nnls(H, sp.csr_array(COUNTS), loss=loss, mask=sp.csr_array(mask))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    model = pw.MU(3, beta_loss=loss, init=H, max_iter=5, tol=1.0).fit(COUNTS, mask=mask)
+    weights = model.transform(sp.csr_array(COUNTS), mask=sp.csr_array(mask))
+    np.testing.assert_allclose(weights, model.transform(COUNTS, mask=mask), atol=1e-9)
+
+
+def test_hubers_loss_tends_to_absolute_deviations() -> None:
+    delta = 1e-9
+    W = pw.nnls(H, SPOILT, loss=("huber", delta))
+    least = np.abs(SPOILT - pw.nnls(H, SPOILT, loss="l1") @ H).sum()
+    assert huber(SPOILT, W @ H, delta) / delta < 1.001 * least

@@ -239,7 +239,8 @@ class Learner:
         pair = self._pair(self.counted)
         self.sizes = left * self.sizes + np.concatenate(column_totals(W))
         self.H = self.bound.lowest(self.H, self.past, pair.components(self.H, self.sizes))
-        if self.steps <= REVIVED and not self.H.any(axis=0).all():
+        asked = any(self.on_W.elastic.values()) or any(pair.on_H.elastic.values())  # penalties may empty a part
+        if self.steps <= REVIVED and not asked and not self.H.any(axis=0).all():
             self._revive(block, W, before)
         self.cost.add(cost, share)
         return cost
@@ -312,6 +313,8 @@ def minibatch(
         cost = learner.cost_of(next(source.batches(min(n, batch_size))))
         yield _progress(learner, source, n * cost, np.nan, rng)
     elif rng is not None:
+        if "shuffled" not in state:
+            raise ValueError("the state is of passes in file order, and does not go with shuffled ones")
         unpack(state["shuffled"], rng)
     while patience is None or learner.cost.idle < patience:
         before, total = learner.H.copy(), 0.0

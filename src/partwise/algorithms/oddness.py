@@ -178,7 +178,7 @@ def _alone(source: RowSource, k: int) -> list[tuple[int, npt.NDArray[np.int64]]]
     shares = squares[:, :d][:, looked] / np.maximum(squares[:, :d][:, looked].sum(axis=0), np.finfo(np.float64).tiny)
 
     def handfuls(count: int) -> list[tuple[int, npt.NDArray[np.int64]]]:
-        handful = min(HANDFUL, count / TENTH)
+        handful = min(HANDFUL, max(count, 1) / TENTH)  # where none remain, none is odd
         few = np.flatnonzero((shares * shares).sum(axis=0) > 1.0 / handful)
         return [(int(places[j]), np.flatnonzero(shares[:, j] > 0.5 / handful)) for j in few]
 

@@ -99,6 +99,7 @@ def consensus(estimator: Any, X: Any, *, n_starts: int = 20, random_state: int =
         raise InputError(f"{{parameter}} must be at least 3, got {n_starts}", parameter="n_starts", kind="value")
     if "init" not in estimator.get_params(deep=False) or estimator.n_components is None:
         raise InputError("{parameter} needs n_components, and a start (init)", parameter="estimator", kind="value")
+    _free(estimator, estimator.n_components)
     rows = open_source(X)
     found = agreement(estimator, rows, n_starts=n_starts, random_state=random_state, watch=watch)
     model = clone(estimator).set_params(init=found.start, random_state=random_state).fit(rows)
@@ -118,9 +119,21 @@ def agreement(estimator: Any, rows: Any, *, n_starts: int, random_state: int = 0
         objectives.append(float(one.history_["objective"][-1]))
         if watch is not None:
             watch(done + 1)
-    fixed = 0 if getattr(estimator, "fixed", None) is None else len(estimator.fixed)  # on these all agree
-    found = agreed([one[fixed:] for one in parts], len(parts[0]) - fixed, seed=random_state)
+    free = _free(estimator, len(parts[0]))
+    found = agreed([one[-free:] for one in parts], free, seed=random_state)
     return Agreement(*found, np.array(objectives))
+
+
+def _free(estimator: Any, k: int) -> int:
+    """How many parts are sought: on those that are fixed, the first ones, all starts agree."""
+    fixed = 0 if getattr(estimator, "fixed", None) is None else len(estimator.fixed)
+    if fixed >= k:
+        raise InputError(
+            f"{{parameter}} keeps all {k} parts fixed: nothing is left for starts to agree on",
+            parameter="estimator",
+            kind="value",
+        )
+    return k - fixed
 
 
 def agreed(parts: list[Array], k: int, *, seed: int = 0) -> tuple[Array, Array, Array, float]:
@@ -134,6 +147,12 @@ def agreed(parts: list[Array], k: int, *, seed: int = 0) -> tuple[Array, Array, 
     counts = (density < FAR) & (lengths[:, 0] > 0.0)
     if counts.sum() < k:  # nothing agrees: all of them, and the stability says so
         counts = lengths[:, 0] > 0.0
+    if counts.sum() < k:
+        raise InputError(
+            f"{{parameter}}: all fits together have {counts.sum()} part(s) that are not zero, fewer than {k}",
+            parameter="estimator",
+            kind="value",
+        )
     from sklearn.cluster import KMeans  # slow to import
 
     clusters = KMeans(k, n_init=CLUSTERINGS, random_state=seed).fit_predict(H[counts])

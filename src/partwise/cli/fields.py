@@ -32,6 +32,7 @@ AGREED = (
     "Stability: the mean cosine of the parts that the starts found with their median, 1 where all are the same. "
     "Found in: the share of the starts that have the part. The fit began at these medians."
 )
+UNCHANGED = ("none", "unit")  # preparations of samples that leave the shapes of parts as they are
 FIXING = ("hals", "anls", "likelihood")  # methods that take parts as they are; the first where the field's does not
 
 
@@ -42,7 +43,7 @@ def of_field(data: str, given: dict[str, Any]) -> dict[str, Any]:
 
     name = given.get("field")
     if name in (None, NONE):
-        return given
+        return {"method": FIXING[0], **given} if given.get("fixed") else given
     if name not in PROFILES:
         raise Failure(f"--as must be one of {', '.join(sorted(PROFILES))}, none; got {name!r}", 2)
     profile = PROFILES[name]
@@ -85,6 +86,8 @@ class Field:
             found = detect(table)
             if found is not None:
                 self.profile, self.why = found
+        if job.reading.varying is not None and self.table.feature_names != table.feature_names:
+            raise Failure("--varying chose among the columns of the file, which are samples: give --transpose too", 2)
         if self.profile is None or self.profile.name not in ("spectra", "signatures"):
             self._refuse_settings()
         elif job.field is None and job.map_shape is not None:
@@ -170,10 +173,16 @@ class Field:
         return {"panels": panels, "scores": self.profile.scores(found), "words": words}
 
 
-def keep_parts(model: Any, fixed: Any, method: str) -> None:
+def keep_parts(model: Any, fixed: Any, job: Job) -> None:
     """Give a model the parts that stay as they are, if it can keep some."""
     if "fixed" not in model.get_params(deep=False):
-        raise Failure(f"--fixed is for --method {', '.join(FIXING)}; {method} cannot keep a part", 2)
+        raise Failure(f"--fixed is for --method {', '.join(FIXING)}; {job.method} cannot keep a part", 2)
+    if job.preprocess not in UNCHANGED:
+        raise Failure(
+            f"--fixed takes parts as the file has them, but --preprocess {job.preprocess} makes other numbers of the "
+            f"data: --preprocess {' or '.join(UNCHANGED)}",
+            2,
+        )
     model.set_params(fixed=fixed)
 
 

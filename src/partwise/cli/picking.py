@@ -53,6 +53,10 @@ def most_varying(table: Table, count: int) -> list[int]:
     total, squares = source.reduce(blocks.column_moments)
     mean = total / n
     spread = np.maximum(squares / n - mean**2, 0.0) / np.maximum(mean, LEAST_MEAN)
+    unknown = np.flatnonzero(~np.isfinite(spread))
+    if len(unknown):
+        name = unknown[0] + 1 if table.feature_names is None else repr(table.feature_names[unknown[0]])
+        raise Failure(f"--varying: feature {name} has an entry that is not known or infinite; --drop leaves it out", 2)
     return sorted(np.argsort(-spread, kind="stable")[:count].tolist())
 
 

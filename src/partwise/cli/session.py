@@ -84,7 +84,8 @@ class Session:
                 self._check(model, table)
                 fixed = self.field.fixed()[1]
                 if fixed is not None:
-                    keep_parts(model, fixed, self.job.method)
+                    keep_parts(model, fixed, self.job)
+                self._check_starts(model, 0 if fixed is None else len(fixed))
                 align_start(model, self.job, self.start_names, table.feature_names)
                 self._begin(model, known)
                 begun = True
@@ -178,8 +179,10 @@ class Session:
                 f"{before.get('shape')} then); --force takes it all the same",
                 2,
             )
-        if self.earlier["inputs"] != self._inputs() and not self.force:
-            raise Failure("the file of --init has changed since that run; --force takes it all the same", 2)
+        now, then = self._inputs(), self.earlier["inputs"]
+        for flag in {**now, **then}:
+            if now.get(flag) != then.get(flag) and not self.force:
+                raise Failure(f"the file of --{flag} has changed since that run; --force takes it all the same", 2)
         notes = []
         if self.earlier["versions"] != library_versions():
             notes.append("That run had other versions of the libraries; the last bits may differ.")
@@ -189,11 +192,12 @@ class Session:
         self.voice.warn(notes)
 
     def _inputs(self) -> dict[str, str]:
-        """Hash of the file that the fit starts from."""
+        """Hashes of the files that the fit starts from, and that it keeps parts of."""
         from partwise.runs import file_hash
 
-        place = None if self.job.start is None else start_file(self.job.start)
-        return {} if place is None or not place.is_file() else {"init": file_hash(place)}
+        places = {"init": None if self.job.start is None else start_file(self.job.start)}
+        places["reference"] = None if self.job.reference is None else Path(self.job.reference)
+        return {flag: file_hash(place) for flag, place in places.items() if place is not None and place.is_file()}
 
     def _check_places(self) -> None:
         """What is read must not be what is replaced."""
@@ -214,6 +218,17 @@ class Session:
             raise Failure(
                 f"--image-shape {shape[0]}x{shape[1]} has {shape[0] * shape[1]} pixels, a sample {m} features", 2
             )
+
+    def _check_starts(self, model: Any, fixed: int) -> None:
+        """Whether many starts can be made, before an earlier run is replaced."""
+        if self.job.starts is None:
+            return
+        if "init" not in model.get_params(deep=False) or self.job.start is not None:
+            raise Failure(
+                f"--starts is for methods that begin at a start, and without --init; not {self.job.method}", 2
+            )
+        if fixed and fixed == model.n_components:
+            raise Failure(f"--starts: all {fixed} parts are of --fixed, and nothing is left to agree on", 2)
 
     def _begin(self, model: Any, known: dict[str, Any]) -> None:
         data = {"path": self.job.path, **known}
@@ -255,6 +270,7 @@ class Session:
             self.voice.warn([f"The number of parts {found['sentence']}. {k} are taken; -k gives another number."])
         else:
             self.voice.say(f"{found['sentence'][:1].upper()}{found['sentence'][1:]}.")
+        k = max(k, 0 if (fixed := getattr(model, "fixed", None)) is None else len(fixed))  # those are sure
         check_names(self.job, k)
         model.set_params(n_components=k)
         manifest.update(parameters=manifest["parameters"] | {"n_components": k})
@@ -267,10 +283,6 @@ class Session:
         starts = self.job.starts
         if starts is None or (self.resume and (self.folder.checkpoint.exists() or self.folder.has(MODEL))):
             return
-        if "init" not in model.get_params(deep=False) or self.job.start is not None:
-            raise Failure(
-                f"--starts is for methods that begin at a start, and without --init; not {self.job.method}", 2
-            )
         count = Counted(progress, "Starts")
         with self.timings.of("starts"), told(2):
             found = agreement(

@@ -93,9 +93,10 @@ class BetaLoss(Penalised):
     def transform(self, X: Any, *, mask: Any = None, entry_weight: Any = None) -> Any:
         """Weights of ``X`` for the components found, each sample by itself.
 
-        For ``beta_loss="frobenius"`` and ``"kullback-leibler"`` they are exact. For any other they are those at which
-        the multiplicative updates come to rest, or are after 2000 of them: approximate where parts are nearly equal,
-        and without a certificate.
+        For ``beta_loss="frobenius"``, ``"kullback-leibler"`` and ``("huber", delta)`` they are exact, and for
+        ``("negative-binomial", dispersion)`` stationary. For any other, and for the last two beside weights of entries
+        or ``missing="zeros"``, they are those at which the multiplicative updates come to rest, or are after 2000 of
+        them: approximate where parts are nearly equal, and without a certificate.
 
         Parameters
         ----------
@@ -117,7 +118,7 @@ class BetaLoss(Penalised):
 
     def _decoder_of(self, H: Any, dtype: Any) -> Any:
         if self._named is not None:
-            return self._reweighed(H)
+            return partial(self._reweighed(H), complete=True)
         if self._beta in (1.0, 2.0):
             return super()._decoder_of(H, dtype)
         return self._rows_decoder(H, dtype, COMPLETE)

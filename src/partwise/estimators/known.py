@@ -10,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from partwise.algorithms.engine import Factor, Fixed
 from partwise.algorithms.loop import State
+from partwise.estimators.base import is_pair
 from partwise.estimators.observing import startable
 from partwise.estimators.penalised import Penalised
 from partwise.exceptions import InputError
@@ -79,6 +80,9 @@ class Known(Penalised):
     def _known_start(self, rows: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Array:
         """Fixed parts first, then those of the start that are least like them."""
         q = self._n_fixed
+        if q and is_pair(self.init):
+            message = "{parameter}: weights to start with are nothing beside fixed parts; give the components alone"
+            raise InputError(message, parameter="init")
         given = None if isinstance(self.init, str) else np.asarray(getattr(self.init, "components_", self.init))
         if q and given is not None and len(given) == k - q:
             found = make_start(given, rows, k - q, seen=seen, rng=rng) if k > q else given

@@ -214,30 +214,33 @@ class MiniBatchNMF(Streamed, BetaLoss):
         return self._finite(iterations, str(source.dtype))
 
     def _started(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Learner:
+        learner = self._new_learner(k, source.shape[1], source.dtype, rng)
+        H = make_start(self._init, startable(source, self._observed), k, seen=seen, rng=rng)
+        learner.H[:] = H.T
+        return learner
+
+    def _bound(self) -> Any:
+        """How batches are remembered, by what is asked for; what cannot be is refused."""
         if self._named is not None:
             raise InputError("{parameter}: MiniBatchNMF has beta-divergences alone; use MU", parameter="beta_loss")
         if is_pair(self.init):
             raise InputError(
                 "{parameter}: weights are nothing to start with here; give the components", parameter="init"
             )
-        alone = Pair(self._on_W(), self._on_H(source.shape[0]), float(source.shape[0]), float(source.shape[1])).alone
+        alone = Pair(self._on_W(), self._on_H(1.0), 1.0, 1.0).alone
         if alone and (self._beta != 2.0 or self.missing is not None):
             other = "H" if alone == "W" else "W"
             name = next(f"{net}_{alone}" for net in ("l1", "l2") if getattr(self, f"{net}_{alone}"))
             message = f"{{parameter}} needs a penalty of {other} too, which could take all of the size otherwise"
             raise InputError(message, parameter=name)
-        learner = self._new_learner(k, source.shape[1], source.dtype, rng)
-        H = make_start(self._init, startable(source, self._observed), k, seen=seen, rng=rng)
-        learner.H[:] = H.T
-        return learner
-
-    def _new_learner(self, k: int, n_features: int, dtype: Any, rng: np.random.Generator) -> Learner:
         observed = COMPLETE if self.missing is None else HOLES
         if self._beta == 2.0:
             loss = SquaredError(0.0) if self.missing is None else EntryWeightedError(0.0, observed)
-            bound: Any = QuadraticBound(loss)
-        else:
-            bound = DivergenceBound(Divergence(self._beta, observed))
+            return QuadraticBound(loss)
+        return DivergenceBound(Divergence(self._beta, observed))
+
+    def _new_learner(self, k: int, n_features: int, dtype: Any, rng: np.random.Generator) -> Learner:
+        bound = self._bound()
         H = np.zeros((k, n_features))
         return Learner(H, bound, self._weights_for, self._on_W(), self._on_H, dense=self.missing == "nan")
 
@@ -258,6 +261,9 @@ class MiniBatchNMF(Streamed, BetaLoss):
         return self._started(source, k, seen, generator(self.random_state))
 
     def _learn(self, source: RowSource) -> None:
+        if self._bound() != self._learner.bound:
+            message = "{parameter} or missing are not those of the batches so far, which it remembers: fit anew"
+            raise InputError(message, parameter="beta_loss")
         self._learner.on_W = self._on_W()
         size = int(self.batch_size)
         for block in source.batches(min(size, source.shape[0])):

@@ -32,7 +32,8 @@ PARTS = ("data", "indices", "indptr")
 
 def is_hdf5(first: bytes) -> bool:
     """Whether a file that begins so is one of HDF5."""
-    return first.startswith((b"\x89HDF\r\n\x1a\n", b"MuData"))  # of MuData: its name stands before the file of HDF5
+    # MuData writes its name before the file of HDF5
+    return first.startswith((b"\x89HDF\r\n\x1a\n", b"MuData (format-version"))
 
 
 def read_h5ad(path: Path, *, layer: str | None = None, modality: str | None = None, duplicates: str = "error") -> Table:

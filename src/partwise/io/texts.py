@@ -158,7 +158,8 @@ def _stop_words(path: Path, stop: str) -> Any:
     if stop in ("none", *LANGUAGES):
         return None if stop == "none" else stop
     if Path(stop).is_file():
-        return Path(stop).read_text(encoding="utf-8").lower().split()
+        with reading(Path(stop), "file of words in UTF-8"):
+            return Path(stop).read_text(encoding="utf-8").lower().split()
     raise fail(
         path,
         f"{{parameter}} is {', '.join(LANGUAGES)}, none or a file of words; {stop!r} is none of them",

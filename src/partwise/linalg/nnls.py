@@ -243,7 +243,8 @@ def nnls(
         return W
     undetermined = np.zeros(len(W))
     if gram is not None and gram.cancels:
-        undetermined = source.map_rows(partial(_left_over, gram=gram), W, width=1)[:, 0]
+        left = source.map_rows(partial(_left_over, gram=gram), source.place(W), width=1)
+        undetermined = np.asarray(source.deliver(left), np.float64)[:, 0]
     return W, NNLSCertificate(kkt, undetermined)
 
 

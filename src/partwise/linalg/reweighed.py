@@ -58,16 +58,16 @@ def binomial_slopes(x: Array, y: Array, dispersion: float) -> Array:
     return np.asarray((x + a) / (y + a))
 
 
-def decode_reweighed(block: Block, *, parts: Parts, loss: Loss) -> Array:
-    """Weights of a block of rows, with holes perhaps."""
-    return certified_reweighed(block, parts=parts, loss=loss)[0]
+def decode_reweighed(block: Block, *, parts: Parts, loss: Loss, complete: bool = False) -> Array:
+    """Weights of a block of rows with holes, or of one that is complete: where nothing is stored there is a zero."""
+    return certified_reweighed(blocks.to_dense(block) if complete else block, parts=parts, loss=loss)[0]
 
 
 def certified_reweighed(block: Block, *, parts: Parts, loss: Loss) -> tuple[Array, Array]:
-    """The same, and by what the optimality conditions are missed, relative to the sample and the components."""
+    """Weights, and by what the optimality conditions are missed, relative to the sample and the components."""
     name, number = loss
     X = blocks.to_dense(blocks.zeroed(block)).astype(np.float64)
-    known = np.ones(X.shape) if blocks.is_sparse(block) else np.asarray(blocks.known(block), np.float64)
+    known = blocks.to_dense(blocks.known(block)).astype(np.float64)
     H = parts.H
     scale = np.abs(H) @ (np.ones(H.shape[1]) if parts.features is None else parts.features)
     W, kkt = np.zeros((len(X), len(H))), np.full(len(X), np.inf)
@@ -82,7 +82,8 @@ def certified_reweighed(block: Block, *, parts: Parts, loss: Loss) -> tuple[Arra
             M = known[rows] * binomial_slopes(x, y, number)
             slope = M - known[rows] * np.divide(x, y, out=np.zeros_like(x), where=y > 0.0)
         g = (slope if parts.features is None else slope * parts.features) @ H.T + parts.l1 + parts.l2 * W[rows]
-        size = np.maximum(np.abs(X[rows]).max(axis=1), 1e-300) if name == "huber" else np.ones(len(rows))
+        # slopes of Huber's loss are delta at most, which is what they are small beside
+        size = np.clip(np.abs(X[rows]).max(axis=1), 1e-300, number) if name == "huber" else np.ones(len(rows))
         norms = np.where(scale > 0.0, scale, 1.0)
         missed = np.where(W[rows] > 0.0, np.abs(g), np.maximum(-g, 0.0)) / norms
         kkt[rows] = missed.max(axis=1, initial=0.0) / size
