@@ -164,9 +164,9 @@ def test_a_modality_of_h5mu_and_of_a_mudata(tmp_path: Path):
         h5py.File(tmp_path / "both.h5mu", "w", userblock_size=512) as both,
         h5py.File(tmp_path / "one.h5mu", "w") as one,
     ):
-        write(both, "mod/rna", rna)
-        write(both, "mod/prot", anndata.AnnData(X[:, :2]))
-        write(one, "mod/rna", rna)
+        write(both.require_group("mod"), "rna", rna)
+        write(both["mod"], "prot", anndata.AnnData(X[:, :2]))
+        write(one.require_group("mod"), "rna", rna)
     with (tmp_path / "both.h5mu").open("r+b") as file:  # as MuData does
         file.write(b"MuData (format-version=0.1.0;creator=muon)")
     table = pw.read(tmp_path / "both.h5mu", modality="rna")
