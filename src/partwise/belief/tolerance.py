@@ -16,6 +16,7 @@ should is measured (benchmarks/bands.py), not proved.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -212,21 +213,12 @@ class Tolerant:
 
     def _search(self, T: Array, goal: Array, free: npt.NDArray[np.bool_]) -> Array:
         """Sequential quadratic programming in the free entries of T; the diagonal keeps the sums of its rows."""
-        from scipy.optimize import minimize
-
         start, slope = T[free], _along(goal, free)
         room = _remembered(lambda x: self._room(_with(T, x, free), free))
-        solver: Any = minimize
-        found = solver(
-            lambda x: -float(slope @ x),
-            start,
-            jac=lambda x: -slope,
-            method="SLSQP",
-            constraints={"type": "ineq", "fun": lambda x: room(x)[0], "jac": lambda x: room(x)[1]},
-            bounds=np.c_[start - REACH, start + REACH],
-            options={"maxiter": STEPS, "ftol": 1e-5},
-        )
-        return _with(T, found.x, free)
+        conditions = {"type": "ineq", "fun": lambda x: room(x)[0], "jac": lambda x: room(x)[1]}
+        bounds = np.c_[start - REACH, start + REACH]
+        found = _programmed(lambda x: (-float(slope @ x), -slope), start, conditions, bounds, 1e-5)
+        return _with(T, found, free)
 
     def _room(self, T: Array, free: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
         """What is left of every limit, and its slope in the free entries."""
@@ -268,22 +260,30 @@ def _farthest(met: Callable[[Array], npt.NDArray[np.bool_]], k: int, sign: float
     return sign * inside
 
 
-def _climbed(lost: Callable[[Array], Any], room: Callable[[Array], Any], bounds: Array) -> Array:
-    """The least loss with room left, from zero on; begun again where kinks of the room have ended a search early."""
+def _programmed(lost: Callable[[Array], Any], start: Array, conditions: Any, bounds: Array, ftol: float) -> Array:
+    """Where sequential quadratic programming ends; ``lost`` gives a value and its slope."""
     from scipy.optimize import minimize
 
     solver: Any = minimize
+    with warnings.catch_warnings():  # SciPy 1.15 tells of steps that it has clipped to the bounds itself
+        warnings.filterwarnings("ignore", message="Values in x were outside bounds", category=RuntimeWarning)
+        options = {"maxiter": STEPS, "ftol": ftol}
+        found = solver(lost, start, jac=True, method="SLSQP", constraints=conditions, bounds=bounds, options=options)
+    return np.asarray(found.x)
+
+
+def _climbed(lost: Callable[[Array], Any], room: Callable[[Array], Any], bounds: Array) -> Array:
+    """The least loss with room left, from zero on; begun again where kinks of the room have ended a search early."""
     conditions = [
         {"type": "ineq", "fun": lambda x: room(x)[0], "jac": lambda x: room(x)[1]},
         {"type": "ineq", "fun": lambda x: 1.0 + x.sum() - LEAST_LEFT, "jac": np.ones_like},
     ]
     best = np.zeros(len(bounds))
     for _ in range(CLIMBS):
-        options = {"maxiter": STEPS, "ftol": 1e-9}
-        found = solver(lost, best, jac=True, method="SLSQP", constraints=conditions, bounds=bounds, options=options)
-        if not np.isfinite(found.x).all():
+        found = _programmed(lost, best, conditions, bounds, 1e-9)
+        if not np.isfinite(found).all():
             break
-        x = np.clip(found.x, *bounds.T)
+        x = np.clip(found, *bounds.T)
         x = _reached(best, x, lambda y: room(y)[0] >= -MET / 2.0)
         gain = lost(best)[0] - lost(x)[0]
         best = x if gain > 0.0 else best

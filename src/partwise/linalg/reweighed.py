@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 Loss = tuple[str, float]
 
 NAMED = ("huber", "negative-binomial")
-STEPS, SETTLED = 2000, 1e-9
+STEPS, SETTLED = 40000, 1e-9
 
 
 def named_loss(given: Any, parameter: str) -> Loss | None:
