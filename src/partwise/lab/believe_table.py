@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.lab import markdown
 from partwise.lab.believe import BELIEVE, OURS, REAL, share
 from partwise.lab.experiment import Reproduction
 from partwise.lab.run import load_result
@@ -94,14 +95,14 @@ def _shares(result: Reproduction) -> list[str]:
     """Methods by groups of families: share of tables with the right number, and of those with one too large."""
     methods = [name for name in result.table.distinct("method") if name != "judge"]
     cells = {name: [_cell(result, name, group) for group in GROUPS] for name in methods}
-    lines = [_row(["right (too large)", *GROUPS]), _row(["---", *["---:"] * len(GROUPS)])]
-    lines += [_row([f"`{name}`" if name in OURS else name, *found]) for name, found in cells.items()]
+    lines = [markdown.row(["right (too large)", *GROUPS]), markdown.row(["---", *["---:"] * len(GROUPS)])]
+    lines += [markdown.row([f"`{name}`" if name in OURS else name, *found]) for name, found in cells.items()]
     ours = _ours(result)
     for label, column in (("it is sure", "k_decides"), ("right if sure", "k_decided_right"), ("covers", "k_covers")):
         values = [share(result, ours, column=column, groups=[group]) for group in GROUPS]
-        lines.append(_row([f"`{ours}`: {label}", *(f"{value:.2f}" for value in values)]))
+        lines.append(markdown.row([f"`{ours}`: {label}", *(f"{value:.2f}" for value in values)]))
     counts = [len(result.table.where(method=ours, group=group, k_detectable=1.0)) for group in GROUPS]
-    return [*lines, _row(["tables", *map(str, counts)])]
+    return [*lines, markdown.row(["tables", *map(str, counts)])]
 
 
 def _cell(result: Reproduction, method: str, group: str) -> str:
@@ -115,15 +116,15 @@ def _real(result: Reproduction) -> list[str]:
         return []
     measured = [name for name in rows.distinct("method") if np.isfinite(rows.mean("k_exact", method=name))]
     others = [name for name in measured if name not in OURS]
-    lines = [_row(["real set", "truth", "`k`", "`low`", "verdict", "seconds", *others])]
-    lines.append(_row(["---", "---:", "---:", "---:", "---", "---:", *["---:"] * len(others)]))
+    lines = [markdown.row(["real set", "truth", "`k`", "`low`", "verdict", "seconds", *others])]
+    lines.append(markdown.row(["---", "---:", "---:", "---:", "---", "---:", *["---:"] * len(others)]))
     for case in rows.distinct("case"):
         for row in rows.where(case=case, method=OURS[0]):
             truth = str(row["data"]).rpartition(", ")[2].removesuffix(" parts")
             found = [_number(rows.where(case=case, method=name)) for name in others]
             k = "–" if row["k"] is None else str(row["k"])
             seconds = f"{row['processor']:.0f}"
-            lines.append(_row([case, truth, k, str(row["low"]), str(row["verdict"]), seconds, *found]))
+            lines.append(markdown.row([case, truth, k, str(row["low"]), str(row["verdict"]), seconds, *found]))
     return lines
 
 
@@ -144,10 +145,6 @@ def _judged(result: Reproduction) -> str:
         f"again, {right:.1%} of them have an error of at most 0.2; expected over true error {ratio:.2f} in the median, "
         f"and the true one is at most three times the expected one of {within:.0%}.\n"
     )
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
