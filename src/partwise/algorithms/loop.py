@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,8 @@ class Progress:
         Number of this iteration, from 1; 0 is the start.
     seconds : float
         Time since the start, without the time spent in callbacks and in measuring the error against a truth.
+    work : float
+        The same in seconds of the processor, all threads together: no load of the machine changes it much.
     details : dict
         Further columns for the history.
     certified : bool
@@ -65,6 +67,7 @@ class Progress:
     residual: float = np.nan
     n_iter: int = 0
     seconds: float = 0.0
+    work: float = 0.0
     details: Mapping[str, float] = field(default_factory=dict)
     certified: bool = True
     measure: str = ""
@@ -136,7 +139,7 @@ def run(
     measures: Callable[[Progress], Mapping[str, float]] | None = None,
     state: State | None = None,
     kept: State | None = None,
-    began: float | None = None,
+    began: Moment | None = None,
 ) -> Result:
     """Drive an algorithm until its residual is at most ``tol``, or it ends, or is told to stop.
 
@@ -161,8 +164,8 @@ def run(
         been given it too, and its first iteration is then the next one.
     kept : mapping, optional
         Further entries of every state, which do not change.
-    began : float, optional
-        What ``time.perf_counter()`` said when the work began, if some was done before: it counts.
+    began : Moment, optional
+        When the work began, if some was done before: it counts.
 
     Returns
     -------
@@ -196,10 +199,11 @@ def run(
     try:
         for number, progress in enumerate(ending, first):
             with clock.paused():
-                row = _row(progress, number, clock.elapsed)
+                row = _row(progress, number, clock.elapsed.seconds)
                 own = _Kept(progress, rows, kept or {}) if progress.state else {}
+                components, spent = _shown(progress.components), clock.elapsed
                 now = replace(
-                    progress, components=_shown(progress.components), n_iter=number, seconds=clock.elapsed, state=own
+                    progress, components=components, n_iter=number, seconds=spent.seconds, work=spent.work, state=own
                 )
                 row.update({} if measures is None else measures(progress))
                 rows.append(row)
@@ -354,25 +358,40 @@ def _row(progress: Progress, number: int, seconds: float) -> dict[str, float]:
     return row | dict(progress.details)
 
 
-class _Clock:
-    """Seconds since the start, without what happens inside ``paused``."""
+class Moment(NamedTuple):
+    """What two clocks say: seconds that pass, and seconds of the processor."""
 
-    def __init__(self, before: float = 0.0, began: float | None = None) -> None:
-        self._start = (time.perf_counter() if began is None else began) - before
+    seconds: float
+    work: float
+
+    @classmethod
+    def now(cls) -> Moment:
+        """This moment."""
+        return cls(time.perf_counter(), time.process_time())
+
+    def since(self, other: Moment) -> Moment:
+        """What has passed on both clocks."""
+        return Moment(self.seconds - other.seconds, self.work - other.work)
+
+
+class _Clock:
+    """What has passed since the start on both clocks, without what happens inside ``paused``."""
+
+    def __init__(self, before: float = 0.0, began: Moment | None = None) -> None:
+        self._start = (began or Moment.now()).since(Moment(before, 0.0))
+        self._frozen: Moment | None = None
 
     @property
-    def elapsed(self) -> float:
-        return self._frozen if self._frozen is not None else time.perf_counter() - self._start
-
-    _frozen: float | None = None
+    def elapsed(self) -> Moment:
+        return self._frozen or Moment.now().since(self._start)
 
     def paused(self) -> _Clock:
         return self
 
     def __enter__(self) -> None:
-        self._frozen = time.perf_counter() - self._start
+        self._frozen = self.elapsed
 
     def __exit__(self, *exception: object) -> None:
         assert self._frozen is not None
-        self._start = time.perf_counter() - self._frozen
+        self._start = Moment.now().since(self._frozen)
         self._frozen = None

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
 from numbers import Integral, Real
-from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from partwise.algorithms.loop import LOG, Progress, State, run
+from partwise.algorithms.loop import LOG, Moment, Progress, State, run
 from partwise.algorithms.randomness import packed
 from partwise.door.guard import check_room
 from partwise.door.matrices import check_form
@@ -611,7 +610,7 @@ class Looped(Ended, Factorization):
             check_state(state, of, rng)
         # the generator as it is before the first draw: what a continued fit draws again is the same
         kept = {OF: of, "rng": packed(rng)}
-        began = perf_counter()
+        began = Moment.now()
         max_iter, tol = self._limits()
         iterations = self._begin(source, k, seen, rng, state)
         result = run(
@@ -632,7 +631,7 @@ class Looped(Ended, Factorization):
             type(self).__name__,
             self.stop_reason_,
             self.n_iter_,
-            perf_counter() - began,
+            Moment.now().since(began).seconds,
         )
         return result.components
 

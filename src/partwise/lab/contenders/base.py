@@ -68,8 +68,9 @@ def fitted(
         more: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
         if start and problem.start is not None:
             more["init"] = lifted(problem) if clip else problem.start
-        if budget is not None and "callbacks" in known:
-            more["callbacks"] = [within(budget)]
+        clock = WorkClock(budget)
+        if "callbacks" in known:
+            more["callbacks"] = [clock]
         model.set_params(**more)
         X = _data(problem, clip, seed if fresh else None)
         # the truth goes into the history alone, and measuring it is not on the clock
@@ -83,10 +84,10 @@ def fitted(
             labels=np.asarray(model.labels_) if labels else None,
             anchors=np.asarray(model.anchors_) if anchored else None,
             detectors=getattr(model, "detectors_", None),
-            curve=_curve(model),
+            curve=_curve(model, clock.work),
             facts=facts_of(model, seconds)
             | (modes_of(np.asarray(model.encode(X))) if codes else {})
-            | {"processor_seconds": work}
+            | {"processor_seconds": clock.work[-1] if told and clock.work else work}
             | ({"once": once} if once else {}),
         )
 
@@ -134,17 +135,20 @@ def lifted(problem: Problem) -> np.ndarray:
     return start
 
 
-def within(budget: float) -> Callable[[Progress], Stop | None]:
-    """A callback that ends a fit so many seconds of the processor after its start: no load of the machine decides."""
-    begin: float | None = None
+class WorkClock:
+    """A callback with a processor clock: it ends a fit after `budget` seconds of work, and keeps every reading.
 
-    def used_up(progress: Progress) -> Stop | None:
-        nonlocal begin
-        begin = time.process_time() if begin is None else begin
-        used = time.process_time() - begin
-        return Stop("time", used, budget) if used > budget else None
+    All contenders are limited and drawn by this clock. It runs from the first product with the data, stands still
+    while the error against the truth is measured, and no load of the machine moves it.
+    """
 
-    return used_up
+    def __init__(self, budget: float | None = None) -> None:
+        self.budget = np.inf if budget is None else budget
+        self.work: list[float] = []
+
+    def __call__(self, progress: Progress) -> Stop | None:
+        self.work.append(progress.work)
+        return Stop("time", progress.work, self.budget) if progress.work > self.budget else None
 
 
 def facts_of(model: Any, seconds: float) -> dict[str, Any]:
@@ -170,8 +174,11 @@ def facts_of(model: Any, seconds: float) -> dict[str, Any]:
     return facts
 
 
-def _curve(model: Any) -> Sequence[Mapping[str, float]]:
-    history = getattr(model, "history_", {})
+def _curve(model: Any, work: Sequence[float] = ()) -> Sequence[Mapping[str, float]]:
+    """The history, its time that of the processor where a clock of the same iterations was kept."""
+    history = dict(getattr(model, "history_", {}))
+    if work and len(work) == len(history.get("time", ())):
+        history["time"] = work
     names = [name for name in ("n_iter", "time", "objective", "error", "threshold", "samples") if name in history]
     if not names:
         return ()

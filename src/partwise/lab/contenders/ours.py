@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from partwise.estimators.catalog import METHODS, Method
-from partwise.lab.contenders.base import facts_of, within
+from partwise.lab.contenders.base import WorkClock, facts_of
 from partwise.lab.experiment import Contender, Found, Problem
 from partwise.lab.peers import PEERS
 
@@ -29,7 +29,7 @@ def catalogued(method: Method, problem: Problem, seed: int, budget: float | None
     if "random_state" in known:
         model.set_params(random_state=seed)
     if budget is not None and "callbacks" in known:
-        model.set_params(callbacks=[within(budget)])
+        model.set_params(callbacks=[WorkClock(budget)])
     begin, work = time.perf_counter(), time.process_time()
     W = model.fit_transform(X)
     seconds, work = time.perf_counter() - begin, time.process_time() - work
