@@ -31,6 +31,7 @@ class Line(NamedTuple):
     names: list[str]
     kind: str
     held_by: list[str]
+    links: dict[str, str]
 
 
 def kind_of(verdict: str) -> str:
@@ -49,7 +50,9 @@ def lines() -> list[Line]:
     for section in PAGE.split("\n## ")[1:]:
         for number, _, names, verdict, held_by in table(section):
             ticked = (re.findall(r"`([^`]+)`", cell) for cell in (names, held_by))
-            found.append(Line(int(number), section.partition("\n")[0], next(ticked), kind_of(verdict), next(ticked)))
+            links = dict(re.findall(r"\[`([^`]+)`\]\(([^)]+)\)", held_by))
+            document = section.partition("\n")[0]
+            found.append(Line(int(number), document, next(ticked), kind_of(verdict), next(ticked), links))
     return found
 
 
@@ -124,6 +127,15 @@ def test_numbers_are_those_of_the_tables() -> None:
 def test_what_holds_a_line_exists(line: Line) -> None:
     for name in line.held_by:
         assert has_test(name) if is_test(name) else matching(name), name
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: str(line.number))
+def test_what_holds_a_line_is_a_link_to_it(line: Line) -> None:
+    """To the file of the test, or to the kept verdicts: both are there where the repository is read."""
+    for name in line.held_by:
+        path = f"../{name.split('::')[0]}" if is_test(name) else f"lab/{name.split(':')[0]}/claims.csv"
+        assert line.links.get(name) == path
+        assert (ROOT / "docs" / path).exists()
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: str(line.number))
