@@ -101,6 +101,7 @@ def test_what_is_common_holds_unless_a_claim_says_otherwise(tmp_path: Path):
         ("bound = 1", "bound = 1\npublished = 1", "either bound or published"),
         ("bound = 1", "bound = true", "bound has the wrong type, bool"),
         ("bound = 1", 'bound = 1\ntolerance = "spread"', "which also needs runs"),
+        ("bound = 1", "published = 1\ntolerance = 0.1", "some.toml, a: tolerance is ours, and the number is not"),
         ("bound = 1", 'bound = 1\nwhy = "x"', "why 'x' is not known; there are: because"),
         ("bound = 1", 'bound = 1\nchanged = [{on = 2026-11-18}]', "changed: was, now, why is missing"),
         ("bound = 1", "bound = 1\nchanged = [1]", "changed: a table is expected"),

@@ -68,6 +68,8 @@ class Claim:
     tolerance : float or "spread", default=0
         How far short of the number still reproduces it, and how far beyond exceeds it. "spread": three standard
         errors of the difference between our mean and the published one, from the seeds of the same run.
+    allowance : str
+        Why a tolerance around a number of the document is what it is, where it is not the spread: it is set here.
     runs : int
         Repetitions behind the published number, for "spread".
     log : bool, default=False
@@ -109,6 +111,7 @@ class Claim:
     better: Literal["higher", "lower", "equal"] = "higher"
     published: bool = False
     tolerance: float | Literal["spread"] = 0.0
+    allowance: str = ""
     runs: int = 0
     log: bool = False
     style: str = ".3g"

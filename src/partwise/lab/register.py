@@ -35,6 +35,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "bound": NUMBER,
     "published": NUMBER,
     "tolerance": (int, float, str),
+    "allowance": str,
     "runs": int,
     "log": bool,
     "style": str,
@@ -49,7 +50,7 @@ TABLES = {"common": "[common]", "columns": "[columns]", "claim": "[[claim]]", "c
 NEEDED = ("id", "text", "sentence", "statistic", "better", "set_by", "set_on")
 OWN = ("id", "text", "bound", "published", "changed")  # what every claim says itself
 # what a claim has as the file has it
-PLAIN = ("sentence", "where", "better", "runs", "log", "style", "set_by", "set_on", "trivial", "telling")
+PLAIN = ("sentence", "where", "better", "allowance", "runs", "log", "style", "set_by", "set_on", "trivial", "telling")
 CHANGE = {"on": date, "was": str, "now": str, "why": str}
 
 
@@ -198,6 +199,9 @@ def _check(entry: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], whe
         raise InputError(f"{where}: neither literal nor ours is named")
     if entry.get("literal") and not entry["sentence"]:
         raise InputError(f"{where}: sentence is empty: the claim of a literal method has the document's words")
+    theirs = "published" in entry or entry["set_by"] == "document"
+    if theirs and entry.get("tolerance") not in (None, 0, SPREAD) and not entry.get("allowance"):
+        raise InputError(f"{where}: tolerance is ours, and the number is not: allowance says why it is so large")
     if isinstance(entry.get("tolerance"), str) and (entry["tolerance"] != SPREAD or not entry.get("runs")):
         raise InputError(f"{where}: tolerance is a number or {SPREAD!r}, which also needs runs")
 

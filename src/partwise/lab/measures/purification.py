@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
@@ -67,11 +68,17 @@ def decoded_noise(problem: Problem, found: Found) -> float:
 
 def proportions(problem: Problem, found: Found) -> float:
     """The largest second moment of a true weight over the least; after balancing, where a method does that."""
-    if "balanced" not in found.facts or problem.weights is None or problem.start is None:
+    told = "balanced" in found.facts or _still(found)
+    if not told or problem.weights is None or problem.start is None:
         return float("nan")
-    factors = balanced(source_of(problem.X), problem.start)[1] if found.facts["balanced"] else 1.0
+    factors = balanced(source_of(problem.X), problem.start)[1] if found.facts.get("balanced") else 1.0
     moments = np.square(problem.weights / factors).mean(axis=0)
     return float(moments.max() / moments.min())
+
+
+def _still(found: Found) -> bool:
+    """Whether it is what nothing was done to."""
+    return found.facts.get("iterations") == 0
 
 
 # what methods tell of themselves: the infinity norm of their inverse, and the worst of the iterations of the proof
@@ -91,7 +98,20 @@ FACTS: tuple[tuple[str, str, Literal["higher", "lower"], str], ...] = (
 )
 
 
+# an iteration that changes nothing has these, by what stays; only an update has the constants of the lemmas
+STILL: dict[str, Callable[[metrics.Induction], float]] = {
+    "fall": lambda one: 0.0,
+    "h": lambda one: one.h,
+    "largest_E": lambda one: one.E_s,
+    "largest_N": lambda one: one.N_s,
+    "least_sigma": lambda one: one.sigma_min,
+}
+
+
 def _fact(problem: Problem, found: Found, *, name: str) -> float:
+    if name in STILL and _still(found):
+        stays = _parts(problem, found, rescale=False)
+        return STILL[name](metrics.induction(stays, stays, step=1.0))
     return float(found.facts.get(name, np.nan))
 
 
