@@ -63,6 +63,7 @@ def turned(markdown: str, home: str, here: str) -> str:
         path = posixpath.normpath(posixpath.join(home, target))
         if path.startswith("docs/"):
             page = path.removeprefix("docs/")
+            anchor = "" if page.endswith(".csv") else anchor  # a row of a table, which is no place of the site
         elif path.startswith("examples/"):
             page = f"gallery/{Path(path).stem}.rst"
         elif path in PLACES:

@@ -103,6 +103,23 @@ def test_what_is_not_complete_is_left_out(kept: Kept, tmp_path: Path):
     assert choose(full, tmp_path / "docs") == ({"toy": full}, {})
 
 
+def test_numbers_on_other_pages_are_those_that_are_kept(kept: Kept, tmp_path: Path):
+    page, changes = tmp_path / "docs" / "methods.md", tmp_path / document.CHANGES
+    page.write_text(
+        "Two is [7](lab/toy/claims.csv#literal:two), [error](lab/toy/results.csv#true-weights:scale), [7](x)."
+    )
+    changes.write_text("[?](docs/lab/toy/claims.csv#ours:empty)")
+    write_document(tmp_path / "docs")
+    assert page.read_text().startswith("Two is [2](lab/toy/claims.csv#literal:two), [1.5](lab/toy/results.csv#true")
+    assert page.read_text().endswith(", [7](x).")
+    assert changes.read_text() == "[2](docs/lab/toy/claims.csv#ours:empty)"
+    for wrong in ("claims.csv#ours:two", "claims.csv#nobody:two", "claims.csv#ours:three", "results.csv#hals:scale"):
+        with pytest.raises(InputError, match="there is no such number"):
+            document.cited(f"[2](lab/toy/{wrong})", [kept])
+    with pytest.raises(InputError, match="lab/toys/claims"):
+        document.cited("[2](lab/toys/claims.csv#ours:two)", [kept])
+
+
 def test_seeds_that_are_missing_are_told(kept: Kept):
     fewer = replace(kept, result=replace(kept.result, manifest={**kept.result.manifest, "seeds": 1}))
     assert "| quick, 1 of 2 |" in render([fewer])
@@ -112,6 +129,9 @@ def test_committed_page_is_what_the_files_give():
     found = load_kept(DOCS)
     assert (DOCS / document.PAGE).read_text(encoding="utf-8") == render(found), "run partwise lab document"
     assert (DOCS / document.CHOOSING).read_text(encoding="utf-8") == document.opened(DOCS, found), "the same"
+    for path in document.pages(DOCS):
+        text = path.read_text(encoding="utf-8")
+        assert text == document.cited(text, found), f"the same, for {path.name}"
     addresses = {name for one in found for name, _ in document._figures(one)}
     assert {path.relative_to(DOCS).as_posix() for path in (DOCS / "lab").rglob("*.svg")} == addresses
     assert {path.name for path in (DOCS / "lab").iterdir()} <= set(experiments())

@@ -1,6 +1,8 @@
 """The documentation's page of the lab: no number without its file.
 
-``docs/lab.md`` and its figures are functions of what is kept (:mod:`partwise.lab.kept`) and of the register.
+``docs/lab.md`` and its figures are functions of what is kept (:mod:`partwise.lab.kept`) and of the register. Numbers of
+the lab on other pages are links to their file, by which they are written anew: ``claims.csv#ours:<id>`` in the folder
+of the experiment (or ``literal:``), or ``results.csv#<method>:<column>``, the mean over the cases.
 """
 
 from __future__ import annotations
@@ -12,17 +14,21 @@ from typing import Any
 
 import numpy as np
 
+from partwise.exceptions import InputError
 from partwise.lab import grid_table, truth_table
 from partwise.lab.claim import GOOD, SIDES, UNKNOWN, Change, Claim
 from partwise.lab.kept import FILES, Kept, load_kept
 from partwise.lab.markdown import insert, row
 from partwise.lab.measurements import Row, write_bytes
+from partwise.lab.measures import MEASURES
 from partwise.lab.registry import experiments
 
 PAGE = "lab.md"  # in the folder of the documentation
 CHOOSING = "choosing.md"  # a page with tables of experiments
 TABLES = {"truth": truth_table.table, "cold-start-grid": grid_table.table}
 NAMED = 4  # claims that a change of many names
+CHANGES = "CHANGELOG.md"  # beside the folder of the documentation
+CITED = re.compile(r"\[[^\]]*\]\(([\w./]*lab/([\w-]+)/(claims|results)\.csv#([\w.-]+):([\w.-]+))\)")
 MARK = "<!-- results -->\n"  # where the results go in the text of the page
 
 
@@ -46,7 +52,59 @@ def write_document(docs: Path) -> Path:
     write_bytes(docs / PAGE, render(found).encode())
     if (docs / CHOOSING).exists():
         write_bytes(docs / CHOOSING, opened(docs, found).encode())
+    for path in pages(docs):
+        text = path.read_text(encoding="utf-8")
+        if (new := cited(text, found)) != text:
+            write_bytes(path, new.encode())
     return docs / PAGE
+
+
+def pages(docs: Path) -> list[Path]:
+    """The pages that may cite numbers of the lab.
+
+    Parameters
+    ----------
+    docs : Path
+        The folder of the documentation.
+
+    Returns
+    -------
+    list of Path
+        All of it, and the changelog where there is one.
+    """
+    return sorted(docs.rglob("*.md")) + [path for path in [docs.parent / CHANGES] if path.exists()]
+
+
+def cited(page: str, found: Sequence[Kept]) -> str:
+    """A page whose numbers of the lab are those that are kept.
+
+    Parameters
+    ----------
+    page : str
+        The page, in Markdown.
+    found : sequence of Kept
+        What is kept.
+
+    Returns
+    -------
+    str
+        The page; an `InputError` names a link to what is not kept.
+    """
+    kept = {one.experiment.name: one for one in found}
+
+    def number(link: re.Match[str]) -> str:
+        address, name, table, of, what = link.groups()
+        value, style = float("nan"), ".3g"
+        if name in kept and table == "results":
+            value, style = kept[name].result.table.mean(what, method=of), _style(what)
+        elif name in kept:
+            told = {claim.id: (row[f"{of}_value"], claim.style) for claim, row in kept[name].lines() if of in SIDES}
+            value, style = told.get(what, (value, style))
+        if np.isnan(value):
+            raise InputError(f"{address}: there is no such number")
+        return f"[{format(value, style)}]({address})"
+
+    return CITED.sub(number, page)
 
 
 def opened(docs: Path, found: Sequence[Kept]) -> str:
@@ -212,6 +270,10 @@ def _figures(one: Kept) -> list[tuple[str, Any]]:
             plain = re.sub(r"[^A-Za-z0-9.]+", "-", f"figure {number} {title}").strip("-")
             found.append((f"{FILES}/{one.experiment.name}/{plain}.svg", drawing))
     return found
+
+
+def _style(column: str) -> str:
+    return MEASURES[column].style if column in MEASURES else ".3g"
 
 
 def _drawn(drawing: Any) -> bytes:
