@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -223,12 +224,17 @@ def impure(moved: float) -> str:
 
 
 def came_out_negative(parts: list[tuple[str, float]], cost: float) -> str:
-    """Which parts were negative before they were fitted anew, with the shares of their squared size, and the cost."""
+    """Which parts came out negative, with the shares of their squared size, and what fitting them anew cost, if so."""
     named = [f"{name} ({percent(share)})" for name, share in parts] or ["A part"]
+    refitted = f"which {'raised' if cost > 0 else 'lowered'} the relative error by {number(abs(cost))}"
+    outcome = (
+        "They are kept as they are, as was asked."
+        if math.isnan(cost)
+        else f"All parts were fitted anew without negative entries, {refitted}."
+    )
     return (
         f"{listed(named)} came out negative, though the data is not; in brackets, the share of the squared size. "
-        "Noise, or parts that vary from sample to sample, misled the method. All parts were fitted anew without "
-        f"negative entries, which {'raised' if cost > 0 else 'lowered'} the relative error by {number(abs(cost))}. "
+        f"Noise, or parts that vary from sample to sample, misled the method. {outcome} "
         "Do not trust them without a look; Archetypes is made for such data."
     )
 
