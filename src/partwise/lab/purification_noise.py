@@ -71,7 +71,8 @@ def border(result: Reproduction, method: str, *, parts: str) -> float:
 
 
 def _no_average(result: Reproduction, method: str, claim: Claim) -> str:
-    at = {key: claim.arguments[key] for key in ("parts", "times")} | {"m": _most(result, claim.arguments["parts"])}
+    chosen = {key: claim.arguments[key] for key in ("parts", "times") if key in claim.arguments}
+    at = chosen | {"m": _most(result, claim.arguments["parts"])}
 
     def shown(name: str, column: str) -> str:
         return told(result.table.worst(column, method=name, **at), ".2f")
