@@ -95,7 +95,9 @@ class Calls:
         self.error, self.at, self.count, self.where = error, at, 0, ""
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(self.home):
+        if event == "call" and frame.f_code.co_name == "_tell":  # all is done but for warnings
+            sys.setprofile(None)
+        elif event == "call" and frame.f_code.co_filename.startswith(self.home):
             self.count += 1
             if self.count == self.at:
                 self.where = f"{Path(frame.f_code.co_filename).stem}.{frame.f_code.co_name}"

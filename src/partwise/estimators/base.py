@@ -372,26 +372,35 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
             check_steady(source, known)
             self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
         except KeyboardInterrupt:
+            pass  # the components are kept
+        return source, W
+
+    def _tell(self) -> None:
+        """Warn of what a fit has come to, when it is safe: a warning that is made an error does not lose it."""
+        if np.isnan(self.reconstruction_error_):
             warnings.warn(
                 "interrupted while the weights were computed; the components are kept, reconstruction_error_ is NaN",
                 RuntimeWarning,
                 stacklevel=user_level(),
             )
-        return source, W
 
     def _fit_whole(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         """Fit, with all that a method does behind it, or leave everything as it was."""
         with self._all_or_nothing():
-            return self._fit(X, truth, **how)
+            fitted = self._fit(X, truth, **how)
+        self._tell()
+        return fitted
 
     def _fit_decoded(self, X: Any, truth: Any = None, **how: Any) -> Any:
         """The same, and the weights as they are given back; Ctrl-C while they are computed leaves the components."""
         X = known(X)
         with self._all_or_nothing():
             source, W = self._fit(X, truth, weights=True, **how)
-            if W is not None:
-                return self._given_back(X, source.deliver(W))
-        raise KeyboardInterrupt
+            given = None if W is None else self._given_back(X, source.deliver(W))
+        self._tell()
+        if given is None:
+            raise KeyboardInterrupt
+        return given
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -638,10 +647,9 @@ class Looped(Ended, Factorization):
         )
         return result.components
 
-    def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
-        fitted = super()._fit(X, truth, **how)
+    def _tell(self) -> None:
+        super()._tell()
         telling.warn(self.stop_, type(self).__name__, tol=self._limits()[1])
-        return fitted
 
     def _measures(self, truth: Any) -> Callable[[Progress], dict[str, float]]:
         """What the history records when a truth is given."""
