@@ -613,6 +613,37 @@ def test_ctrl_c_and_resumed(words: list[Any], program: Program, monkeypatch: pyt
     same_bits("out", "whole")
 
 
+@pytest.mark.parametrize("at", [2, 4], ids=["in a start", "behind the starts"])
+def test_ctrl_c_beside_many_starts(at: int, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start that Ctrl-C ends is none that others may agree with; behind the starts their agreement is kept."""
+    words = [*LONG, "--as", "cells", "--starts", 3]
+    program("fit", "data.csv", *words, "-o", "whole")
+    fits, proper = [], pw.HALS._begin
+
+    def begin(self: Any, *given: Any) -> Any:
+        fits.append(1)
+        for progress in proper(self, *given):
+            if len(fits) == at and not broken:
+                broken.append(1)
+                ctrl_c()
+            yield progress
+
+    broken: list[int] = []
+    monkeypatch.setattr(pw.HALS, "_begin", begin)
+    _, said = program("fit", "data.csv", *words, "-o", "out", code=130)
+    if at == 2:
+        assert "interrupted before there was anything to keep" in said
+        assert len(fits) == 2
+        assert not Path("out").exists()
+        return
+    assert "--resume -o out goes on" in said
+    program("fit", "--resume", "-o", "out")
+    assert len(fits) == 5  # three starts, and the fit twice
+    for name in ("components.csv", "weights.csv", "consensus.csv", "starts.safetensors"):
+        assert Path("out", name).read_bytes() == Path("whole", name).read_bytes()
+    assert "Agreement of starts" in Path("out/report.html").read_text()
+
+
 def test_a_second_ctrl_c_stops_at_once(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     program("fit", "data.csv", *LONG, "-o", "whole")
     with monkeypatch.context() as patch:

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import partwise as pw
+from partwise.exceptions import InputError
 from partwise.metrics import association
 
 RNG = np.random.default_rng(0)
@@ -34,3 +35,12 @@ def test_what_does_not_vary_scores_zero_and_a_marker_leads_whatever_its_size():
 def test_shares_of_other_samples_are_refused():
     with pytest.raises(pw.exceptions.InputError, match="shares must have 80 rows, one a sample"):
         association(X, U[:-1])
+
+
+@pytest.mark.parametrize("bad", ["X", "shares"])
+def test_nan_is_refused_with_its_place(bad: str):
+    given = {"X": np.ones((6, 4)), "shares": np.ones((6, 2))}
+    given[bad][2, 1] = np.nan
+    with pytest.raises(InputError, match="row 2, column 1") as caught:
+        association(**given)
+    assert (caught.value.parameter, caught.value.kind) == (bad, "not-finite")

@@ -22,6 +22,7 @@ from partwise.estimators.telling import COLOUR_TOLD
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import nnls
 from partwise.metrics import match_components
+from partwise.outcomes import ended
 from partwise.sources import GeneratedSource, RowSource, inspect
 from partwise.sources.passes import single_blas_thread
 
@@ -239,7 +240,7 @@ def _fitted(model: Any, half: RowSource, other: bool) -> Array | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fewer samples: what they do to parts is what is asked
         try:
-            return np.asarray(again.fit(half).components_, np.float64)
+            return np.asarray(ended(again.fit(half)).components_, np.float64)
         except InputError:
             return None
 

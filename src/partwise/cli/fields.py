@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 NONE = "none"
 COSMIC = "cosmic"
 # of all profiles: a run that replaces another one takes them away
+STARTS = "starts.safetensors"  # what many starts agree on
 OUTPUTS: tuple[str, ...] = (
     "exposures.csv",
     "signatures.csv",
@@ -27,7 +28,7 @@ OUTPUTS: tuple[str, ...] = (
     "usage.csv",
 )
 OUTPUTS += ("abundances.csv", "residual_spectrum.csv", "library.csv", "topics.csv", "topic_documents.csv")
-OUTPUTS += ("document_shares.csv", "topics_over_time.csv", "consensus.csv")
+OUTPUTS += ("document_shares.csv", "topics_over_time.csv", "consensus.csv", STARTS)
 AGREED = (
     "Stability: the mean cosine of the parts that the starts found with their median, 1 where all are the same. "
     "Found in: the share of the starts that have the part. The fit began at these medians."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -274,6 +275,8 @@ class AND(Floored, Monitored):
                 H0 = make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=False)
             self._online = self._batch_state(H0, self.noise_ * signal.colour)
             self.n_iter_ = 0
+        else:
+            self._online = deepcopy(self._online)  # the other is for a batch that fails
         if self._online.over:
             raise InputError("thresholds: the sequence has ended; no further stage is possible", parameter="thresholds")
         self._online.eta = self.eta  # a smaller one, should the last have been too large

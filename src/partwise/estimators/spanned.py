@@ -44,10 +44,13 @@ class Spanned(Looped):
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         fitted = super()._fit(X, truth, **how)
         self.weight_noise_ = weight_noise(self._weighed_parts, self.noise_ * self.colour_)
+        return fitted
+
+    def _tell(self) -> None:
+        super()._tell()
         telling.warn_of_colour(self.colour_, type(self).__name__)
         if self.below_zero_.max(initial=0.0) > self._warned_below:
             telling.warn_of_signs(self.below_zero_, self.constrained_cost_, type(self).__name__)
-        return fitted
 
 
 class Floored(Spanned):

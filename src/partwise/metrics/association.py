@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, Place
 from partwise.metrics.checks import Matrix
-from partwise.sources import blocks, source_of
+from partwise.sources import blocks, inspect, source_of
 
 ROUNDING = 1e-13  # of a mean of squares: what is left of it in a variance says nothing
 
@@ -24,7 +24,7 @@ def association(X: Any, shares: Any) -> Matrix:
     Parameters
     ----------
     X : array-like, sparse matrix or source of shape (n_samples, n_features)
-        Counts, or other data that is not negative.
+        Counts, or other data that is not negative; NaN is refused.
     shares : array-like of shape (n_samples, n_components)
         How much of each sample is of each part.
 
@@ -53,6 +53,15 @@ def association(X: Any, shares: Any) -> Matrix:
         raise InputError(
             f"{{parameter}} must have {n} rows, one a sample; got {U.shape}", parameter="shares", kind="shape"
         )
+    bad = np.argwhere(~np.isfinite(U))
+    if len(bad):
+        raise InputError(
+            "{parameter} contains NaN or infinity in {place}: leave out samples that use no part",
+            parameter="shares",
+            kind="not-finite",
+            place=Place(*map(int, bad[0])),
+        )
+    inspect(source).check(allow_negative=False, squares=False)
     sums, squares, product = source.reduce(_moments, source.place(U))
     mean, square = sums / n, squares / n
     varies = square - mean**2 > ROUNDING * square

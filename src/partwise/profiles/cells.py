@@ -39,6 +39,8 @@ def shaped(table: Table, settings: Settings) -> Table:
 
 def scores(found: Found) -> Array:
     """Genes by how they go with the use of a program: what is large everywhere leads on no card."""
+    if getattr(found.model, "missing", None) is not None:  # it needs every entry
+        return specificity(found.components)
     return np.maximum(association(found.table.source(), found.shares()), 0.0)
 
 
