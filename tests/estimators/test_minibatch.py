@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 import partwise as pw
 from partwise.algorithms.engine import Divergence, ElasticNet, Factor
-from partwise.algorithms.minibatch import DivergenceBound
+from partwise.algorithms.minibatch import Cost, DivergenceBound
 from partwise.exceptions import InputError
 
 RNG = np.random.default_rng(3)
@@ -208,3 +208,12 @@ def test_batches_go_on_with_the_loss_that_they_began_with() -> None:
     keep.fit(X)
     with pytest.raises(ValueError, match="shuffled"):
         model(shuffle=True).fit(X, state=states[-1])
+
+
+def test_the_last_digits_do_not_decide_when_it_ends() -> None:
+    cost = Cost()
+    for value in (2.0, 1.0, 1.0 - 1e-15, 1.0 - 2e-15):
+        cost.add(value, 1.0)
+    assert (cost.idle, cost.least) == (2, 1.0)
+    cost.add(1.0 - 1e-11, 1.0)  # slow, but a fall
+    assert cost.idle == 0

@@ -46,6 +46,7 @@ YOUNG = 5.0
 REVIVED = (
     20  # batches, the first ones, after which a part that has vanished is begun anew: a start has bad luck at times
 )
+ROUNDING = 1e-12  # of a cost: less is no fall, or the last digits decided when a pass is the last
 LEAST = 1e-8  # of the mean entry of a component, for divergences
 NEWTON = 30  # steps for an entry with penalties, which converge from above: 5 to 10 are usual
 
@@ -158,8 +159,8 @@ class Cost:
     def add(self, cost: float, share: float) -> None:
         """One more batch, that is such a share of a pass."""
         self.mean = cost if np.isnan(self.mean) else self.mean + min(share, 1.0) * (cost - self.mean)
-        self.idle = 0 if self.mean < self.least else self.idle + 1
-        self.least = min(self.least, self.mean)
+        fell = not np.isfinite(self.least) or self.mean < self.least - ROUNDING * abs(self.least)
+        self.idle, self.least = (0, self.mean) if fell else (self.idle + 1, self.least)
 
 
 class Learner:
