@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import partwise as pw
 from partwise.metrics import association
+from partwise.metrics.association import lead
 
 RNG = np.random.default_rng(0)
 U = RNG.dirichlet([0.3] * 3, 80)
@@ -34,3 +35,16 @@ def test_what_does_not_vary_scores_zero_and_a_marker_leads_whatever_its_size():
 def test_shares_of_other_samples_are_refused():
     with pytest.raises(pw.exceptions.InputError, match="shares must have 80 rows, one a sample"):
         association(X, U[:-1])
+
+
+def test_a_feature_of_two_parts_leads_in_neither():
+    scores = np.array([[3.0, 2.0, -1.0, 0.5], [2.9, -1.0, -2.0, 0.5], [0.0, 0.4, -3.0, 0.1]])
+    np.testing.assert_allclose(lead(scores), [[0.1, 1.6, 0.0, 0.0], [0.0] * 4, [0.0] * 4])
+    np.testing.assert_array_equal(lead(scores[:1]), np.maximum(scores[:1], 0.0))
+
+
+def test_what_is_missing_is_refused():
+    holed = X.astype(float)
+    holed[3, 2] = np.nan
+    with pytest.raises(pw.exceptions.InputError, match="X and shares must be finite"):
+        association(holed, U)

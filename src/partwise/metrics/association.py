@@ -54,12 +54,37 @@ def association(X: Any, shares: Any) -> Matrix:
             f"{{parameter}} must have {n} rows, one a sample; got {U.shape}", parameter="shares", kind="shape"
         )
     sums, squares, product = source.reduce(_moments, source.place(U))
+    if not np.isfinite(squares).all() or not np.isfinite(product).all():
+        raise InputError("{parameter} and shares must be finite: no entry may be missing", parameter="X", kind="nan")
     mean, square = sums / n, squares / n
     varies = square - mean**2 > ROUNDING * square
     spread = np.sqrt(np.maximum(square - mean**2, 0.0))
     centred = (product - U.sum(axis=0)[:, None] * mean) / np.where(varies, spread, 1.0)
     found = np.linalg.lstsq(U.T @ U, np.where(varies, centred, 0.0), rcond=None)[0]
     return np.asarray(found)
+
+
+def lead(scores: Any) -> Matrix:
+    """By how much the score of a feature in a part is above zero and above that in every other part, or zero.
+
+    Of the score of :func:`association` this is specificity in deviations of the feature: a gene that goes with two
+    programs is a marker of neither.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_components, n_features)
+        Of :func:`association`.
+
+    Returns
+    -------
+    ndarray of shape (n_components, n_features)
+        None is below zero; for a single part the scores themselves, where they are above zero.
+    """
+    A = np.maximum(np.asarray(scores, np.float64), 0.0)
+    if len(A) < 2:
+        return A
+    second, first = np.sort(A, axis=0)[-2:]
+    return np.maximum(A - np.where(first == A, second, first), 0.0)
 
 
 def _moments(block: Any, U: Any) -> tuple[Any, Any, Any]:
