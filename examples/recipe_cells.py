@@ -4,7 +4,7 @@ Recipe: gene programs of blood cells
 
 What cNMF and GeneNMF call gene expression programs and usages. Three steps: make or read an AnnData of counts; fit;
 ``pw.annotate``, after which usages are in ``obsm``, where scanpy takes them from. The 2,700 cells of pbmc3k must be in
-the folder that PARTWISE_DATA names. As a command, from a file:
+the folder that PARTWISE_DATA names (pbmc3k). As a command, from a file:
 
 .. code-block:: sh
 
