@@ -56,7 +56,7 @@ FOLDER = os.environ.get("PARTWISE_DATA", "")
 
 
 def lacking(script: Path) -> bool:
-    """Whether a set is not here that the script says that it needs, "PARTWISE_DATA names (bbc)"."""
+    """Whether a set is not here that it needs: "PARTWISE_DATA names (bbc)"."""
     sets = re.search(r"PARTWISE_DATA\s+names \(([^)]*)\)", script.read_text())
     wanted = [] if sets is None else [one.strip() for one in sets[1].split(",")]
     return any(not FOLDER or not Path(FOLDER, one).is_dir() for one in wanted)
