@@ -53,6 +53,15 @@ def test_signatures_are_named_as_known_ones(program: Program):
     np.testing.assert_allclose(exposures.sum(axis=1), counts.sum(axis=1), rtol=1e-4)
 
 
+def test_a_signature_that_is_a_sum_of_four_is_named_by_the_largest(program: Program):
+    known = np.random.default_rng(5).dirichlet([0.5] * 96, 6)
+    counts = np.ceil(np.linspace(1000.0, 9000.0, 12)[:, None] * ([0.19, 0.31, 0.0, 0.23, 0.27, 0.0] @ known))
+    write("sum.csv", "sample", KINDS, [f"s{i}" for i in range(12)], counts)
+    write("cosmic.csv", "Type", [f"SBS{i + 1}" for i in range(6)], KINDS, known.T)
+    program("fit", "sum.csv", "--as", "signatures", "-k", 1, "--reference", "cosmic.csv", "--no-judge", "-o", "out")
+    assert list(read("out/exposures.csv")[0])[1:] == ["SBS2+SBS5+SBS4+others"]
+
+
 def test_spectra_of_a_map_with_a_library(program: Program):
     axis = 400.0 + 10.0 * np.arange(40)
     spectra = np.exp(-(((axis - np.array([[450.0], [600.0], [720.0]])) / 60.0) ** 2)) + 0.05

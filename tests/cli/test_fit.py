@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import os
@@ -35,7 +36,15 @@ from partwise.starts import INITS
 from tests.cli.helpers import FEATURES, SAMPLES, X, manifest, write_csv
 
 Program = Callable[..., tuple[str, str]]
-FILES = ["components.csv", "history.csv", "manifest.json", "model.safetensors", "report.html", "weights.csv"]
+FILES = [
+    "components.csv",
+    "features.csv",
+    "history.csv",
+    "manifest.json",
+    "model.safetensors",
+    "report.html",
+    "weights.csv",
+]
 COUNTS = np.random.default_rng(2).poisson(1.0, (50, 3)) @ np.random.default_rng(3).poisson(1.0, (3, 9)).astype(float)
 
 
@@ -90,6 +99,11 @@ def test_the_library_finds_the_same(words: list[str], model: Callable[[], Any], 
     np.testing.assert_array_equal(written.X, expected.components_)
     np.testing.assert_array_equal(weights.X, expected.transform(data.X))
     assert written.feature_names == FEATURES
+    with Path("out/features.csv").open(newline="") as file:
+        ranked = [(row["part"], row["feature"]) for row in csv.DictReader(file)]
+    by = "weight" if (found.components_ < 0.0).any() else "specificity"
+    tops = found.top_features(n=50, by=by)
+    assert ranked == [(part, name) for part, top in zip(found.part_names_, tops, strict=True) for name, _ in top]
     assert weights.sample_names == SAMPLES
     assert weights.feature_names == written.sample_names == ["Part 1", "Part 2", "Part 3"]
     assert names("out") == [name for name in FILES if name != "history.csv" or hasattr(expected, "history_")]

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 import partwise as pw
 from partwise.algorithms.engine import Divergence, ElasticNet, Factor
-from partwise.algorithms.minibatch import DivergenceBound, Learner
+from partwise.algorithms.minibatch import Cost, DivergenceBound, Learner
 from partwise.exceptions import InputError
 
 RNG = np.random.default_rng(3)
@@ -239,3 +239,11 @@ def test_a_pass_that_is_broken_off_leaves_the_last_whole_one(monkeypatch: pytest
         for name, value in then.items():
             np.testing.assert_array_equal(state[name], value)
     np.testing.assert_array_equal(model.partial_fit(X).components_, whole.partial_fit(X).components_)
+
+
+def test_the_last_digits_do_not_decide_when_it_ends() -> None:
+    cost = Cost()
+    for value in (2.0, 1.0, 1.0 - 1e-15, 1.0 - 2e-15):
+        cost = cost.added(value, 1.0)
+    assert (cost.idle, cost.least) == (2, 1.0)
+    assert cost.added(1.0 - 1e-11, 1.0).idle == 0  # slow, but a fall

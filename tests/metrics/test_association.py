@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import partwise as pw
 from partwise.exceptions import InputError
 from partwise.metrics import association
+from partwise.metrics.association import lead
 
 RNG = np.random.default_rng(0)
 U = RNG.dirichlet([0.3] * 3, 80)
@@ -44,3 +45,9 @@ def test_nan_is_refused_with_its_place(bad: str):
     with pytest.raises(InputError, match="row 2, column 1") as caught:
         association(**given)
     assert (caught.value.parameter, caught.value.kind) == (bad, "not-finite")
+
+
+def test_a_feature_of_two_parts_leads_in_neither():
+    scores = np.array([[3.0, 2.0, -1.0, 0.5], [2.9, -1.0, -2.0, 0.5], [0.0, 0.4, -3.0, 0.1]])
+    np.testing.assert_allclose(lead(scores), [[0.1, 1.6, 0.0, 0.0], [0.0] * 4, [0.0] * 4])
+    np.testing.assert_array_equal(lead(scores[:1]), np.maximum(scores[:1], 0.0))

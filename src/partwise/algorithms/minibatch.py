@@ -47,6 +47,7 @@ YOUNG = 5.0
 REVIVED = (
     20  # batches, the first ones, after which a part that has vanished is begun anew: a start has bad luck at times
 )
+ROUNDING = 1e-12  # of a cost: less is no fall, or the last digits decided when a pass is the last
 LEAST = 1e-8  # of the mean entry of a component, for divergences
 NEWTON = 30  # steps for an entry with penalties, which converge from above: 5 to 10 are usual
 
@@ -159,7 +160,8 @@ class Cost:
     def added(self, cost: float, share: float) -> Cost:
         """With one more batch, that is such a share of a pass."""
         mean = cost if np.isnan(self.mean) else self.mean + min(share, 1.0) * (cost - self.mean)
-        return Cost(mean, min(self.least, mean), 0 if mean < self.least else self.idle + 1)
+        fell = not np.isfinite(self.least) or mean < self.least - ROUNDING * abs(self.least)
+        return Cost(mean, mean, 0) if fell else Cost(mean, self.least, self.idle + 1)
 
 
 class Learner:

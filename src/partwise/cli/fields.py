@@ -158,7 +158,7 @@ class Field:
         if self.agreement is not None:
             tables.append(Output("consensus.csv", *_stability(self.agreement, found)))
         for output in tables:
-            folder.write(output.name, partial(_write, columns=output.columns, rows=output.rows))
+            folder.write(output.name, partial(write_rows, columns=output.columns, rows=output.rows))
 
     def shown(self, found: Found) -> dict[str, Any]:
         """What the report has of the field."""
@@ -231,7 +231,8 @@ def _settings(job: Job) -> Settings:
     return Settings(job.map_shape, reference)
 
 
-def _write(path: Path, columns: Any, rows: Any) -> None:
+def write_rows(path: Path, columns: Any, rows: Any) -> None:
+    """A table of the program, whole or not at all."""
     from partwise.io.atomic import write_atomically
     from partwise.io.writing import cell
 

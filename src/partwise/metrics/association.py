@@ -71,6 +71,29 @@ def association(X: Any, shares: Any) -> Matrix:
     return np.asarray(found)
 
 
+def lead(scores: Any) -> Matrix:
+    """By how much the score of a feature in a part is above zero and above that in every other part, or zero.
+
+    Of the score of :func:`association` this is specificity in deviations of the feature: a gene that goes with two
+    programs is a marker of neither.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_components, n_features)
+        Of :func:`association`.
+
+    Returns
+    -------
+    ndarray of shape (n_components, n_features)
+        None is below zero; for a single part the scores themselves, where they are above zero.
+    """
+    A = np.maximum(np.asarray(scores, np.float64), 0.0)
+    if len(A) < 2:
+        return A
+    second, first = np.sort(A, axis=0)[-2:]
+    return np.maximum(A - np.where(first == A, second, first), 0.0)
+
+
 def _moments(block: Any, U: Any) -> tuple[Any, Any, Any]:
     """Sums and sums of squares of the features of samples of total one, and their products with the shares."""
     totals = blocks.row_sums(block).astype(np.float64)
