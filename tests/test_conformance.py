@@ -16,12 +16,12 @@ import pytest
 
 import partwise
 from partwise.lab import experiments
+from partwise.lab.claim import FAILED, UNKNOWN
 from partwise.lab.kept import load_kept
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
 KINDS = ("done", "done, not reproduced", "partial", "impossible")
-FAILED = "not reproduced"
 NAME = re.compile(r"([\w.]+)(?:\((.*)\))?")
 
 
@@ -31,6 +31,7 @@ class Line(NamedTuple):
     names: list[str]
     kind: str
     held_by: list[str]
+    links: dict[str, str]
 
 
 def kind_of(verdict: str) -> str:
@@ -49,7 +50,9 @@ def lines() -> list[Line]:
     for section in PAGE.split("\n## ")[1:]:
         for number, _, names, verdict, held_by in table(section):
             ticked = (re.findall(r"`([^`]+)`", cell) for cell in (names, held_by))
-            found.append(Line(int(number), section.partition("\n")[0], next(ticked), kind_of(verdict), next(ticked)))
+            links = dict(re.findall(r"\[`([^`]+)`\]\(([^)]+)\)", held_by))
+            document = section.partition("\n")[0]
+            found.append(Line(int(number), document, next(ticked), kind_of(verdict), next(ticked), links))
     return found
 
 
@@ -63,10 +66,17 @@ def claims() -> dict[str, bool]:
 
 
 @cache
-def kept() -> dict[str, str]:
-    """The verdicts on the published things that the documentation keeps."""
+def kept(side: str = "literal") -> dict[str, str]:
+    """The verdicts that the documentation keeps: on the published things, or on ours."""
     found = ((one.experiment.name, row) for one in load_kept(ROOT / "docs") for _, row in one.lines())
-    return {f"{name}:{row['id']}": row["literal_verdict"] for name, row in found}
+    return {f"{name}:{row['id']}": row[f"{side}_verdict"] for name, row in found}
+
+
+def measured(names: list[str]) -> list[str]:
+    """Verdicts on the published things among these claims, on ours if none is about one; only those that there are."""
+    published = [name for name in names if claims()[name]]
+    found = [kept("literal" if published else "ours").get(name, "") for name in published or names]
+    return [verdict for verdict in found if verdict not in ("", UNKNOWN)]
 
 
 def matching(pattern: str) -> list[str]:
@@ -120,6 +130,15 @@ def test_what_holds_a_line_exists(line: Line) -> None:
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: str(line.number))
+def test_what_holds_a_line_is_a_link_to_it(line: Line) -> None:
+    """To the file of the test, or to the kept verdicts: both are there where the repository is read."""
+    for name in line.held_by:
+        path = f"../{name.split('::')[0]}" if is_test(name) else f"lab/{name.split(':')[0]}/claims.csv"
+        assert line.links.get(name) == path
+        assert (ROOT / "docs" / path).exists()
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: str(line.number))
 def test_names_of_the_package_exist(line: Line) -> None:
     for name in line.names:
         if name.endswith(".py"):
@@ -135,13 +154,28 @@ def test_names_of_the_package_exist(line: Line) -> None:
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: str(line.number))
+def test_what_is_called_done_was_measured(line: Line) -> None:
+    names = [name for held in line.held_by for name in matching(held)]
+    assert not (names and line.kind.startswith("done")) or measured(names), "call it partial"
+
+
+@pytest.mark.parametrize(("verdict", "found"), [("", []), (UNKNOWN, []), (FAILED, [FAILED])])
+def test_claims_that_nobody_measured_hold_nothing(
+    monkeypatch: pytest.MonkeyPatch, verdict: str, found: list[str]
+) -> None:
+    published, ours = "and-figure1:converges-DIR", "and-real-topics:coherent"
+    monkeypatch.setitem(globals(), "kept", lambda side: {published if side == "literal" else ours: verdict})
+    assert measured([published, ours]) == measured([published]) == measured([ours]) == found
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: str(line.number))
 def test_no_verdict_is_better_than_the_labs(line: Line) -> None:
     """Nor worse: what is called not reproduced has a claim that fails, or one that is not measured yet."""
     judged = {name: kept().get(name, "") for held in line.held_by for name in matching(held) if claims()[name]}
     if line.kind == "done":
         assert [name for name, verdict in judged.items() if verdict == FAILED] == []
     if line.kind == "done, not reproduced" and judged:
-        assert FAILED in judged.values() or {"", "not measured"} & set(judged.values())
+        assert FAILED in judged.values() or {"", UNKNOWN} & set(judged.values())
 
 
 def test_what_is_misspelt_is_found() -> None:

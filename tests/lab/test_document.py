@@ -11,9 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from partwise.cli.app import app
+from partwise.exceptions import InputError
 from partwise.lab import Reproduction, document, experiments, find_experiment, grid_table, load_result, run_experiment
 from partwise.lab import kept as kept_files
-from partwise.lab.claim import FAILED, SIDES
+from partwise.lab.claim import FAILED, SIDES, Claim
 from partwise.lab.document import render, write_document
 from partwise.lab.kept import Kept, choose, keep, load_kept
 from partwise.lab.measurements import Measurements
@@ -56,7 +57,7 @@ def test_page_has_verdicts_of_both_sides(kept: Kept):
     assert (
         "- two is three: not reproduced as published: as published (true-weights) 2; asked ≥ 3. because it is" in page
     )
-    assert "- `toy`, 2000-01-02: was <= 2; is >= 3. Two is not enough." in page
+    assert "- `toy`: `two`, 2000-01-02: was <= 2; is >= 3. Two is not enough." in page
     assert "- `toy`, 2000-01-03: was a claim that zero is one; is none. It failed." in page
     assert "![figure-1](lab/toy/figure-1.svg)" in page
 
@@ -115,6 +116,38 @@ def test_committed_page_is_what_the_files_give():
     assert {path.relative_to(DOCS).as_posix() for path in (DOCS / "lab").rglob("*.svg")} == addresses
     assert {path.name for path in (DOCS / "lab").iterdir()} <= set(experiments())
     assert sum(path.stat().st_size for path in (DOCS / "lab").rglob("*") if path.is_file()) < LARGEST
+
+
+def test_a_claim_that_was_judged_is_not_changed_without_a_word(kept: Kept, tmp_path: Path):
+    result, two = kept.result, TOY_2.claims[2]
+    assert kept.claims["two"]["question"] == "two() of true-weights, -: higher, bound 3.0, tolerance 0.5"
+    assert kept.claims["two"]["changes"] == 1
+    assert not kept.untold()
+
+    def with_claims(*claims: Claim, changes: int = 1) -> Kept:
+        experiment = replace(TOY_2)
+        vars(experiment).update(claims=claims, changes=TOY_2.changes * changes)
+        return replace(kept, result=replace(result, experiment=experiment))
+
+    others = [claim for claim in TOY_2.claims if claim.id != "two"]
+    for change in ({"bound": 2.0}, {"tolerance": 1.0}, {"better": "lower"}, {"arguments": {"n": 1}}, {"ours": "hals"}):
+        changed = with_claims(*others, replace(two, **change))
+        assert [text.partition(" ")[0] for text in changed.untold()] == ["two"]
+        with pytest.raises(InputError, match="toy: `changed` does not tell that two was two"):
+            keep(changed.result, tmp_path / "docs")
+        told = with_claims(*others, replace(two, changed=two.changed * 2, **change))
+        assert not told.untold()
+    assert with_claims(*others).untold() == ["two is gone"]
+    assert not with_claims(*others, changes=2).untold()
+    keep(told.result, tmp_path / "docs")
+    (one,) = load_kept(tmp_path / "docs")
+    assert one.claims["two"]["changes"] == 2
+
+
+def test_committed_verdicts_are_on_what_the_register_asks():
+    for one in load_kept(DOCS):
+        assert not one.untold(), f"{one.experiment.name}: tell it in `changed`"
+        assert all(row.get("question") for row in one.claims.values()), "run partwise lab document with the runs"
 
 
 def test_map_is_of_the_grid():

@@ -32,6 +32,8 @@ def test_everything_is_there(folder: Path):
     assert "2000-01-03: was a claim that zero is one; is none. It failed." in page
     assert "“It is &lt;b&gt;exact&lt;/b&gt;.” (Table 1)" in page
     assert "a claim of this library" in page
+    assert "≥ 3<span" in page
+    assert "our bound, set on 2000-01-01" in page
     banner = page.index("The literal algorithm does not reproduce</b> all that is published: true-weights 1 of 2.")
     assert banner < page.index("Ours is &lt;another&gt;.") < page.index("<h2>Claims</h2>")
     assert "As published: 1 of 2" in page

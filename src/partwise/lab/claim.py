@@ -86,6 +86,8 @@ class Claim:
         Bounds that were changed after a result.
     telling : bool, default=False
         The number that the documentation tells of its experiment.
+    named : str
+        What the register calls the statistic.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class Claim:
     why: Explanation | None = None
     changed: tuple[Change, ...] = ()
     telling: bool = False
+    named: str = ""
 
     def judge(self, result: Any, trivials: Sequence[str] = ()) -> Judgement:
         """Hold what was measured against the bound, for the literal method and for ours.
@@ -203,6 +206,15 @@ class Claim:
         return STANDARD_ERRORS * float(values.std(ddof=1)) * float(np.sqrt(1.0 / len(values) + 1.0 / self.runs))
 
     @property
+    def question(self) -> str:
+        """All that decides its verdicts, in one line: who changes it has changed the claim."""
+        literal = f", literally {_listed(self.literal_arguments)}" if self.literal_arguments else ""
+        what = f"{self.named}({_listed(self.arguments)}{literal}) of {self.literal or '-'}, {self.ours or '-'}"
+        bound = f"{self.better}, {'published' if self.published else 'bound'} {self.bound!r}"
+        runs = f" of {self.runs} runs" if self.tolerance == SPREAD else ""
+        return f"{what}: {bound}, tolerance {self.tolerance!r}{runs}{', logarithms' if self.log else ''}"
+
+    @property
     def own(self) -> bool:
         """Whether no document says it."""
         return not self.sentence
@@ -215,6 +227,10 @@ class Claim:
         if self.better == "equal" and self.tolerance not in (0.0, SPREAD):
             about = f", up to a factor of {10.0 ** float(self.tolerance):.2g}" if self.log else f" ± {self.tolerance:g}"
         return f"{sign}{format(self.bound, self.style)}{about}"
+
+
+def _listed(arguments: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={arguments[name]!r}" for name in sorted(arguments))
 
 
 @dataclass(frozen=True)

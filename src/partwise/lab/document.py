@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from partwise.lab import grid_table, truth_table
-from partwise.lab.claim import GOOD, SIDES, UNKNOWN, Claim
+from partwise.lab.claim import GOOD, SIDES, UNKNOWN, Change, Claim
 from partwise.lab.kept import FILES, Kept, load_kept
 from partwise.lab.markdown import insert, row
 from partwise.lab.measurements import Row, write_bytes
@@ -23,6 +23,7 @@ PAGE = "lab.md"  # in the folder of the documentation
 CHOOSING = "choosing.md"  # a page with tables of experiments
 TABLES = {"truth": truth_table.table, "cold-start-grid": grid_table.table}
 PROGRAM = "tsvdnmf-program"
+NAMED = 4  # claims that a change of many names
 MARK = "<!-- results -->\n"  # where the results go in the text of the page
 
 
@@ -186,13 +187,20 @@ def _bullet(claim: Claim, row: Row) -> str:
 
 
 def _changes(found: Sequence[Kept]) -> str:
-    """What was changed after a run, each once."""
-    lines = dict.fromkeys(
-        f"- `{experiment.name}`, {change}"
-        for experiment in (one.experiment for one in found)
-        for change in (*experiment.changes, *(change for claim in experiment.claims for change in claim.changed))
-    )
+    """What was changed after a run, each once, with the claims that it changed."""
+    lines = []
+    for experiment in (one.experiment for one in found):
+        claims: dict[Change, list[str]] = {change: [] for change in experiment.changes}
+        for claim in experiment.claims:
+            for change in claim.changed:
+                claims.setdefault(change, []).append(claim.id)
+        lines += [f"- `{experiment.name}`{_ids(names)}, {change}" for change, names in claims.items()]
     return "\n".join(["## Changed after a run\n", *lines]) + "\n" if lines else ""
+
+
+def _ids(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f": {_listed(names[:NAMED])}{more}" if names else ""
 
 
 def _pictures(found: Sequence[Kept]) -> str:

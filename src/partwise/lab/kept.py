@@ -1,8 +1,9 @@
 """What the documentation keeps of runs: small tables, of which its page is made (:mod:`partwise.lab.document`).
 
 ``docs/lab/<experiment>`` has ``results.csv`` (a row a case and method: means over the seeds, and their standard
-deviations), ``claims.csv`` (values and verdicts; words are in the register), ``curves.csv`` (what figures need) and
-``manifest.json``. Some may be of full runs and some of quick ones: each says which.
+deviations), ``claims.csv`` (what was asked, values and verdicts; words are in the register), ``curves.csv`` (what
+figures need) and ``manifest.json``. Some may be of full runs and some of quick ones: each says which. A claim that was
+changed after it had been judged is not judged again before the register tells the change.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.exceptions import InputError
 from partwise.lab.claim import GOOD, SIDES, UNKNOWN, Claim
 from partwise.lab.experiment import Experiment, Reproduction
 from partwise.lab.measurements import Measurements, Row, write_bytes
@@ -61,6 +63,18 @@ class Kept:
         """Claims that hold, and all that were measured."""
         names = [row[f"{side}_verdict"] for _, row in self.lines() if row[f"{side}_verdict"] not in ("", UNKNOWN)]
         return sum(name in GOOD for name in names), len(names)
+
+    def untold(self) -> list[str]:
+        """Claims that were changed or dropped after this run had been judged, without a word in the register."""
+        old = {name: row for name, row in self.claims.items() if "question" in row}
+        now = {claim.id: claim for claim in self.experiment.claims}
+        told = len(self.experiment.changes) > self.result.manifest.get("changes", 0)
+        found = [f"{name} is gone" for name in old if name not in now and not told]
+        return found + [
+            f"{name} was {row['question']}; is {now[name].question}"
+            for name, row in old.items()
+            if name in now and row["question"] != now[name].question and len(now[name].changed) <= row["changes"]
+        ]
 
 
 def choose(folder: Path, docs: Path) -> tuple[dict[str, Path], dict[Path, str]]:
@@ -114,9 +128,12 @@ def keep(result: Reproduction, docs: Path) -> Path:
     Returns
     -------
     Path
-        The folder of the files.
+        The folder of the files; an `InputError` names claims that are not those judged before, if no change is told.
     """
     folder = docs / FILES / result.experiment.name
+    before = _load(result.experiment, folder)
+    if before and (untold := before.untold()):
+        raise InputError(f"{result.experiment.name}: `changed` does not tell that {'; '.join(untold)}")
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
@@ -125,6 +142,7 @@ def keep(result: Reproduction, docs: Path) -> Path:
     if any(figure.documented == "curves" for figure in result.experiment.figures):
         _write(_thin(result), folder / "curves.csv")
     kept = {name: result.manifest[name] for name in MANIFEST if name in result.manifest}
+    kept["changes"] = len(result.experiment.changes)
     write_bytes(folder / "manifest.json", (json.dumps(kept, indent=1, ensure_ascii=False) + "\n").encode())
     return folder
 
@@ -142,15 +160,16 @@ def load_kept(docs: Path) -> list[Kept]:
     list of Kept
         Experiments that are not kept are missing.
     """
-    found = []
-    for name, experiment in experiments().items():
-        folder = docs / FILES / name
-        if (folder / "manifest.json").exists():
-            manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-            tables = [Measurements(_read(folder / f"{what}.csv")) for what in ("results", "curves", "claims")]
-            result = Reproduction(experiment, tables[0], tables[1], manifest)
-            found.append(Kept(result, {row["id"]: row for row in tables[2]}))
-    return found
+    found = (_load(experiment, docs / FILES / name) for name, experiment in experiments().items())
+    return [one for one in found if one is not None]
+
+
+def _load(experiment: Experiment, folder: Path) -> Kept | None:
+    if not (folder / "manifest.json").exists():
+        return None
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    tables = [Measurements(_read(folder / f"{what}.csv")) for what in ("results", "curves", "claims")]
+    return Kept(Reproduction(experiment, tables[0], tables[1], manifest), {row["id"]: row for row in tables[2]})
 
 
 def _means(result: Reproduction) -> list[Row]:
@@ -176,7 +195,7 @@ def _means(result: Reproduction) -> list[Row]:
 def _claims(result: Reproduction) -> list[Row]:
     rows: list[Row] = []
     for one in result.verdicts():
-        row: dict[str, Any] = {"id": one.claim.id}
+        row: dict[str, Any] = {"id": one.claim.id, **_asked(one.claim)}
         for side in SIDES:
             verdict = one.sides.get(side)
             row[f"{side}_value"] = verdict.value if verdict else np.nan
@@ -184,6 +203,11 @@ def _claims(result: Reproduction) -> list[Row]:
             row[f"{side}_verdict"] = verdict.name if verdict else ""
         rows.append(row | {"met_by": " ".join(one.met_by), "explanation": " ".join(one.explanations)})
     return rows
+
+
+def _asked(claim: Claim) -> dict[str, Any]:
+    """What is judged, and how many changes of it the register tells."""
+    return {"question": claim.question, "changes": len(claim.changed)}
 
 
 def _thin(result: Reproduction) -> list[Row]:

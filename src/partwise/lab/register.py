@@ -171,6 +171,7 @@ def _claim(entry: dict[str, Any], known: Mapping[str, Mapping[str, Any]], where:
         id=entry["id"],
         text=entry["text"],
         statistic=known["statistic"][entry["statistic"]],
+        named=entry["statistic"],
         bound=float(entry["published"] if "published" in entry else entry["bound"]),
         arguments=entry.get("with", {}),
         literal_arguments=entry.get("literal_with", {}),
