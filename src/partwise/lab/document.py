@@ -225,12 +225,13 @@ def _figures(one: Kept) -> list[tuple[str, Any]]:
 
 
 def _drawn(drawing: Any) -> bytes:
-    """An SVG on white: the site may be dark."""
+    """An SVG on white, for the site may be dark; without what only a reader of its text would miss."""
     from partwise.lab.page import as_svg
     from partwise.plots.style import INK
 
     drawing.patch.set(facecolor="white", alpha=1.0)
-    return as_svg(drawing).replace("currentColor", INK).encode()
+    text = as_svg(drawing).replace("currentColor", INK)
+    return re.sub(r">\s+<", "><", re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)).encode()
 
 
 def _row(cells: Iterable[str]) -> str:
