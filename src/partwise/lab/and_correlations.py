@@ -103,6 +103,12 @@ def _no_constant(result: Reproduction, method: str, claim: Claim) -> str:
     )
 
 
+def _by_q(result: Reproduction, method: str, claim: Claim) -> str:
+    found = phases.borders(result, method, "ratio", "q")
+    listed = ", ".join(f"{told(border, 'g')} (q = {q:g})" for q, border in found.items())
+    return f"Largest ratio up to which the truth is recovered: {listed}. Steps of the grid are that far apart."
+
+
 DECAY = Experiment(
     name="and-decay",
     title="Theorem 4: the larger the order of decay, the more correlation",
@@ -114,7 +120,7 @@ DECAY = Experiment(
     methods=("and-published", "and-theorem-4", "facets-same-start"),
     measures=("relative", "error", "correlation_bound"),
     statistics=phases.STATISTICS,
-    explanations={"no_constant": _no_constant},
+    explanations={"no_constant": _no_constant, "by_q": _by_q},
     figures=(Figure("Where recovery ends", phases.phase("ratio", "q", across="ratio", up="q"), "table"),),
 )
 

@@ -128,7 +128,7 @@ def _noise_cases(size: Size) -> Sequence[Case]:
     ]
 
 
-def _of_allowed(result: Reproduction, method: str, *, column: str, case: str, allowed: float) -> float:
+def of_allowed(result: Reproduction, method: str, *, column: str, case: str, allowed: float) -> float:
     """The worst error over what is allowed: the theorem's number, and at most half of the start's error."""
     found, start = (result.table.worst(column, case=case, method=name) for name in (method, "trivial-start"))
     return found / float(np.fmin(allowed, start / 2.0))
@@ -145,7 +145,7 @@ NOISE = Experiment(
     cases=_noise_cases,
     methods=("purification-published", "purification", "purification-pinv"),
     measures=("l1",),
-    statistics={"of_allowed": _of_allowed},
+    statistics={"of_allowed": of_allowed},
     figures=(Figure("Error against the theorem's c", figures.against("c", "l1", across="c", panel="kind", logs="y")),),
 )
 
