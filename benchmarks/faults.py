@@ -1,7 +1,7 @@
 """A fault at every call to the disk, in every command: no torn file, and what goes on ends in the same bits.
 
 For each command the calls that touch its files are counted (`benchmarks.faulty_files`). Then it is run once for every
-one of them and every fault: no room from there on, an I/O error, half a write, Ctrl-C, a kill. Whatever is left under a
+one of them and every fault: no room from there on, EIO, EINTR, half a write, Ctrl-C, a kill. Whatever is left under a
 final name must be readable, an error must be told as one of the disk, nothing hidden may stay behind but by a kill, and
 the same command, resumed, must give the bits of the run that nothing disturbed. ``--peers fit,nmf`` chooses commands.
 """

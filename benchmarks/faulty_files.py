@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-FAULTS = ("full", "broken", "short", "signal", "kill")
+FAULTS = ("full", "broken", "again", "short", "signal", "kill")
+CODES = {"broken": errno.EIO, "again": errno.EINTR}
 NEEDS_ROOM = {"create", "write", "mkdir", "truncate"}
 
 
@@ -34,8 +35,9 @@ class FaultyFiles:
     folder : path
         Calls elsewhere are let through, and do not count.
     fault : str
-        "full": no room from this call on. "broken": the call fails with EIO. "short": a write takes half of its bytes,
-        and there is no room after them. "signal": Ctrl-C arrives with the call. "kill": the process ends before it.
+        "full": no room from this call on. "broken": the call fails with EIO; "again": with EINTR. "short": a write
+        takes half of its bytes, and there is no room after them. "signal": Ctrl-C arrives with the call. "kill": the
+        process ends before it.
     at : int, optional
         The number of the call, from 1; by default none fails.
     """
@@ -68,8 +70,8 @@ class FaultyFiles:
                 raise Killed
             if self.fault == "signal":
                 signal.raise_signal(signal.SIGINT)
-            if self.fault == "broken":
-                raise OSError(errno.EIO, os.strerror(errno.EIO), name)
+            if self.fault in CODES:
+                raise OSError(CODES[self.fault], os.strerror(CODES[self.fault]), name)
             self.full = self.full or self.fault in ("full", "short")
             if self.fault == "short" and what == "write":
                 return True

@@ -1,10 +1,10 @@
-"""``partwise fit`` killed at random moments: ``python -m benchmarks.kill_fit --count 30 --methods hals,mu``.
+"""``partwise fit`` killed at random moments: ``python -m benchmarks.kill_fit --count 100 --methods hals,mu``.
 
-For each method an unbroken run is timed. Then runs are killed (SIGKILL) at random moments: every third one anywhere
-from the start of the program to its end, the others behind the first checkpoint, while it iterates or writes. Whatever
-a kill leaves under a final name must be readable, and the same command with ``--resume`` must finish with the
-components, weights and history (but for its clock) of the unbroken run, bit by bit. Runs are forks of this process,
-in which all is imported, on one thread.
+For each method an unbroken run is timed. Then runs are killed (SIGKILL) at random moments, gone on with and killed
+again, ``--chain`` times each: every third time anywhere from the start of the program to its end, the others behind a
+checkpoint of its own, while it iterates or writes. Whatever a kill leaves under a final name must be readable, and the
+same command with ``--resume`` must finish with the components, weights and history (but for its clock) of the unbroken
+run, bit by bit. Runs are forks of this process, in which all is imported, on one thread.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from partwise.cli.app import run as program
 from partwise.estimators.catalog import METHODS as CATALOG
 from partwise.runs import CHECKPOINT, read_state
 
-ONLINE = ["--set", "max_passes=20", "--set", "batch_size=500"]
+ONLINE = ["--set", "max_passes=20", "--set", "batch_size=100"]
 METHODS = {
     "hals": ["--max-iter", "150", "--tol", "0"],
     "anls": ["--max-iter", "100", "--tol", "0"],
@@ -41,6 +41,7 @@ METHODS = {
     "minvol": ["--max-iter", "80", "--tol", "0"],
     "archetypes": ["--set", "starts=2", "--max-iter", "100", "--tol", "0"],
     "conservative": ONLINE,
+    "minibatch": ["--max-iter", "60", "--tol", "0", "--set", "batch_size=50", "--set", "max_no_improvement=none"],
     "shuffled": ["--method", "conservative", *ONLINE, "--set", "shuffle=true"],
     "tsvdnmf": ["--set", "refine=true"],
     "spa": [],  # done at once: mostly reading and writing
@@ -49,12 +50,12 @@ METHODS = {
 
 @dataclass(frozen=True)
 class Case:
-    """One kill."""
+    """One run, killed again and again."""
 
     method: str
-    moment: float  # share of the unbroken run
-    files: tuple[str, ...]
-    resumed: tuple[int, ...]  # iterations behind which it went on
+    kills: int
+    files: tuple[str, ...]  # that any of them left
+    reached: tuple[int, ...]  # iterations of the checkpoints that they left
     faults: tuple[str, ...]
 
     @property
@@ -67,7 +68,7 @@ def command(folder: Path, out: str, method: str) -> list[str]:
     """The command of a run."""
     options = METHODS[method]
     named = [] if "--method" in options else ["--method", method]
-    words = ["fit", str(folder / "data.npy"), "-k", "10", *named, *options, "-q", "--weights-format", "npy"]
+    words = ["fit", str(folder / "data.npy"), "-k", "5", *named, *options, "-q", "--weights-format", "npy"]
     return [*words, "--no-judge", "--checkpoint-every", "0", "-o", str(folder / out)]
 
 
@@ -145,37 +146,46 @@ def differences(out: Path, whole: Path) -> list[str]:
     return found + ["stop"] * (getattr(one, "stop_", None) != getattr(other, "stop_", None))
 
 
-def kill(words: list[str], out: Path, moment: float, seconds: float, *, behind_checkpoint: bool) -> None:
-    """Kill a run after this share of these seconds; one that ends before is run again, and killed earlier."""
+def killed(words: list[str], out: Path, seconds: float, *, behind_checkpoint: bool) -> bool:
+    """Kill a run after so many seconds, or so many behind its next checkpoint; False for one that ends before."""
+
+    def written() -> int:
+        return (out / CHECKPOINT).stat().st_mtime_ns if (out / CHECKPOINT).exists() else 0
+
     with open(os.devnull, "w") as nowhere:
-        while True:
-            child = begin(words, nowhere.fileno())
-            code = None
-            while behind_checkpoint and code is None and not (out / CHECKPOINT).exists():
-                code = ended(child, 0.002)
-            if code is None:
-                code = ended(child, moment * seconds)
-            if code is None:
-                os.kill(child, signal.SIGKILL)
-                code = ended(child)
-            if code == -signal.SIGKILL:
-                return
-            seconds *= 0.7
-            shutil.rmtree(out)
+        before, child = written(), begin(words, nowhere.fileno())
+        code = None
+        while behind_checkpoint and code is None and written() == before:
+            code = ended(child, 0.002)
+        if code is None:
+            code = ended(child, seconds)
+        if code is None:
+            os.kill(child, signal.SIGKILL)
+            code = ended(child)
+    return code == -signal.SIGKILL
 
 
-def kill_once(folder: Path, method: str, number: int, moment: float, timings: dict[str, float]) -> Case:
-    """Run, kill, look, resume."""
-    words = command(folder, f"{method}-{number}", method)
+def kill_chain(
+    folder: Path, method: str, number: int, most: int, rng: np.random.Generator, timings: dict[str, float]
+) -> Case:
+    """Run, kill, look, go on, kill again; at last let it come to its end."""
     out = folder / f"{method}-{number}"
-    behind = number % 3 > 0 and method != "spa"
-    kill(words, out, moment, timings["fit" if behind else "all"], behind_checkpoint=behind)
-    files = tuple(sorted(path.name for path in out.iterdir())) if out.is_dir() else ()
-    bad = unreadable(out)
-    code, said = whole([*words, "--resume"])
+    words = [*command(folder, out.name, method), "--resume"]
+    kills, files, bad, reached = 0, set(), [], []
+    while kills < most:
+        behind = rng.random() < 2.0 / 3.0 and method != "spa"
+        seconds = rng.random() * (2.0 * timings["fit"] / most if behind else timings["all"])
+        if not killed(words, out, seconds, behind_checkpoint=behind):
+            break
+        kills += 1
+        files |= {path.name for path in out.iterdir()} if out.is_dir() else set()
+        bad += unreadable(out)
+        if (out / CHECKPOINT).exists():
+            reached.append(int(read_state(out / CHECKPOINT)[1]["n_iter"]))
+    code, said = whole(words)
     if code:
         bad.append(f"--resume ended with {code}: {said}")
-        return Case(method, moment, files, (), tuple(bad))
+        return Case(method, kills, tuple(sorted(files)), tuple(reached), tuple(bad))
     bad += unreadable(out)
     manifest = json.loads((out / "manifest.json").read_text())
     there, wanted = ({path.name for path in place.iterdir()} for place in (out, folder / f"{method}-timed"))
@@ -183,16 +193,16 @@ def kill_once(folder: Path, method: str, number: int, moment: float, timings: di
         bad.append(f"status {manifest['status']}, other files {sorted(there ^ wanted)}")
     bad += [f"{name} differs from the unbroken run" for name in differences(out, folder / f"{method}-timed")]
     shutil.rmtree(out)
-    return Case(method, moment, files, tuple(manifest["resumed"]), tuple(bad))
+    return Case(method, kills, tuple(sorted(files)), tuple(reached), tuple(bad))
 
 
-def run(count: int, seed: int, methods: list[str], rows: int) -> list[Case]:
-    """Kill so many runs of each method."""
+def run(count: int, seed: int, methods: list[str], rows: int, chain: int = 10) -> list[Case]:
+    """Kill runs of each method so many times, each run up to ``chain`` times."""
     os.environ["PARTWISE_NUM_THREADS"] = "1"  # a fork has no threads of the process that it comes from
     for method in CATALOG.values():  # imported once, and not by every run
         assert method.kind
     rng = np.random.default_rng(seed)
-    data = pw.datasets.make_topics(n_samples=rows, n_features=300, n_components=10, random_state=seed)
+    data = pw.datasets.make_topics(n_samples=rows, n_features=60, n_components=5, random_state=seed)
     noisy = pw.datasets.add_gaussian_noise(data, 0.1, random_state=seed)
     cases = []
     with tempfile.TemporaryDirectory(prefix="partwise-kill-") as name:
@@ -207,10 +217,11 @@ def run(count: int, seed: int, methods: list[str], rows: int) -> list[Case]:
                     raise RuntimeError(f"{method} ended with {code}: {said}")
             timings = json.loads((folder / f"{method}-timed" / "manifest.json").read_text())["timings"]
             print(f"{method}: {seconds:.1f} s, {timings['fit']:.1f} s of it the fit", flush=True)
-            for number in range(count):
-                # one moment in each of equal parts of the run, so that a few kills cover all of it
-                moment = (number + rng.random()) / count
-                cases.append(kill_once(folder, method, number, moment, timings | {"all": seconds}))
+            done = 0
+            while done < count:
+                most = min(chain, count - done)
+                cases.append(kill_chain(folder, method, len(cases), most, rng, timings | {"all": seconds}))
+                done += cases[-1].kills
                 print(told(cases[-1]), flush=True)
     return cases
 
@@ -219,26 +230,27 @@ def told(case: Case) -> str:
     """A line about it."""
     verdict = "same bits" if case.good else f"FAILED {case.faults}"
     left = ", ".join(name for name in case.files if not name.startswith(".")) or "nothing"
-    behind = f"behind iteration {case.resumed[0]}" if case.resumed else "from the start or the end"
-    return f"{case.method:<13}{case.moment:5.0%}  {verdict}, {behind}  (left: {left})"
+    behind = ", ".join(map(str, case.reached)) or "none"
+    return f"{case.method:<13}{case.kills:3} kills  {verdict}, behind iterations {behind}  (left: {left})"
 
 
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=30, help="kills of each method")
+    parser.add_argument("--count", type=int, default=100, help="kills of each method")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--rows", type=int, default=400)
+    parser.add_argument("--chain", type=int, default=10, help="kills of one run")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--json", type=Path, help="write the cases here too")
     chosen = parser.parse_args()
-    cases = run(chosen.count, chosen.seed, chosen.methods.split(","), chosen.rows)
+    cases = run(chosen.count, chosen.seed, chosen.methods.split(","), chosen.rows, chosen.chain)
     bad = [case for case in cases if not case.good]
     if chosen.json:
         result: dict[str, Any] = {"cases": [asdict(case) for case in cases], "failures": len(bad)}
         chosen.json.write_text(json.dumps(result | {"cores": os.cpu_count()}, indent=2) + "\n")
-    behind = sum(bool(case.resumed) for case in cases)
-    print(f"{len(cases)} runs killed, {behind} of them between iterations; {len(bad)} differ from an unbroken run")
+    kills, behind = sum(case.kills for case in cases), sum(len(case.reached) for case in cases)
+    print(f"{kills} kills of {len(cases)} runs, {behind} of them behind a checkpoint; {len(bad)} runs differ")
     raise SystemExit(1 if bad else 0)
 
 

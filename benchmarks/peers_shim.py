@@ -184,7 +184,13 @@ def factorization(X: Any, W: Any = None, H: Any = None, n_components: Any = "aut
         weights = pw.factorize(X, H=H, update_H=False, l1_W=model.l1_W, l2_W=model.l2_W, **extra)[0]
         return weights, H, 0
     nmf = NMF(n_components, **options)
-    weights = nmf.fit_transform(X, W=W if init == "custom" else None, H=H if init == "custom" else None)
+    if init == "custom":
+        given = nmf.model(X, W, H).get_params()
+        how = {"loss": given.pop("beta_loss"), "method": "mu"} if nmf.solver == "mu" else {}
+        start, k = given.pop("init"), given.pop("n_components")
+        weights, parts, info = pw.factorize(X, k, W=start[0], H=start[1], **how, **given)
+        return weights, parts, info.n_iter
+    weights = nmf.fit_transform(X)
     return weights, nmf.components_, nmf.n_iter_
 
 
@@ -198,16 +204,18 @@ def beta_divergence(X: Any, W: Any, H: Any, beta: Any, square_root: bool = False
 
 
 def initialize(X: Any, n_components: int, init: Any = None, random_state: Any = None) -> Any:
-    """``_initialize_nmf``: components of a start of ours, and the best weights for them."""
-    source = source_of(np.asarray(X))
-    seen = inspect(source)
-    seen.check(allow_negative=False)
+    """``_initialize_nmf``: components of a start of ours; weights are those of the transpose, or random, too."""
     if init != "random" and n_components > min(X.shape):
         raise ValueError("n_components <= min(n_samples, n_features)")
-    rng = np.random.default_rng(random_state)
-    H = make_start(init or "nndsvda", source, n_components, seen=seen, rng=rng)
-    W = np.abs(rng.standard_normal((len(X), n_components))) if init == "random" else pw.nnls(H, X)
-    return W, H
+    rng, factors = np.random.default_rng(random_state), []
+    for rows in (X,) if init == "random" else (X, X.T):
+        source = source_of(np.ascontiguousarray(rows))
+        seen = inspect(source)
+        seen.check(allow_negative=False)
+        factors.append(make_start(init or "nndsvda", source, n_components, seen=seen, rng=rng))
+    if init == "random":
+        return np.abs(rng.standard_normal((len(X), n_components))), factors[0]
+    return np.ascontiguousarray(factors[1].T), factors[0]
 
 
 def nnls(A: Any, b: Any, **options: Any) -> Any:

@@ -18,23 +18,19 @@ NOT_ASKED = {
     r"test_minibatch_nmf_partial_fit": "theirs write into the one H given, which is compared with itself",
     r"test_maxiter": "a limit of iterations that an exact solver does not have",
     r"test_nmf_w_h_not_used_warning": "a warning about arguments that are not used, which ours refuse",
+    r"test_convergence_warning\[NMF-solver0": "a warning of no convergence where one iteration converges, to 2e-16",
+    r"test_beta_divergence": "a private function at Itakura-Saito of zeros, which is infinite; theirs is negative",
+    r"test_nmf_minibatchnmf_equivalence": "iterates of two of their classes; ours is ALS then, not MU",
+    r"test_atol_deprecation_warning": "a warning of theirs about a parameter of theirs",
+    r"test_2D_singleton_RHS": "a residual of 8e-16 is compared with zero without a tolerance",
+    r"test_gh_22791": "three equations, twelve unknowns: which of many exact solutions is found",
 }
 # why a case that is asked fails, by a pattern of its name
 KNOWN = {
-    r"test_initialize_variants": "our starts are components alone; the shim's weights are the best ones, which differ",
-    r"test_convergence_warning\[NMF-solver0": "there is nothing to warn of: one iteration converges, to 2e-16",
     r"test_nmf_true_reconstruction": "compares zeros without a tolerance; ours are 1e-18",
-    r"test_beta_divergence": "Itakura-Saito of zeros, which is infinite: theirs leaves terms out, and is negative",
-    r"test_nmf_multiplicative_update_sparse": "our weights are the best ones of the components, not of the iteration",
-    r"test_nmf_decreasing\[mu": "as above; for divergences that are not convex these are those of another minimum",
-    r"test_nmf_float32_float64_consistency\[NMF-solver0": "stops at another iteration of a flat valley",
-    r"test_nmf_minibatchnmf_equivalence": "ours solves for the weights of a batch, theirs has one step of MU",
-    r"test_nmf_sparse_input.*MiniBatch": "penalties that empty the model: entries of 1e-10 that differ by rounding",
+    r"test_nmf_float32_float64_consistency\[NMF-solver0": "an exact fit: the end is a matter of float32's rounding",
     r"test_nmf_regularization.*MiniBatch": "l1 makes 11 of 18 weights zero, but no entry of H",
     r"test_nnls_wide": "fewer equations than unknowns: a residual of 3e-12, and 1e-12 is asked for",
-    r"test_atol_deprecation_warning": "a warning of theirs",
-    r"test_2D_singleton_RHS": "a residual of 8e-16 is compared with zero without a tolerance",
-    r"test_gh_22791": "three equations, twelve unknowns: another exact solution",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -51,17 +52,23 @@ toc_object_entries_show_parents = "hide"
 
 # examples: run, with their pictures
 SCRIPTS = sorted((HERE.parent / "examples").glob("*.py"))
-SHOWN = [
-    one.stem
-    for one in SCRIPTS
-    if "PARTWISE_DATA" in one.read_text() and not os.environ.get("PARTWISE_DATA")
-]
+FOLDER = os.environ.get("PARTWISE_DATA", "")
+
+
+def lacking(script: Path) -> bool:
+    """Whether a set is not here that it needs: "PARTWISE_DATA names (bbc)"."""
+    sets = re.search(r"PARTWISE_DATA\s+names \(([^)]*)\)", script.read_text())
+    wanted = [] if sets is None else [one.strip() for one in sets[1].split(",")]
+    return any(not FOLDER or not Path(FOLDER, one).is_dir() for one in wanted)
+
+
+SHOWN = [one.stem for one in SCRIPTS if lacking(one)]
 sphinx_gallery_conf = {
     "examples_dirs": [str(HERE.parent / "examples")],
     "gallery_dirs": ["gallery"],
     "backreferences_dir": "gallery/backreferences",
     # those whose data is not here are shown, not run
-    "filename_pattern": rf"/(?!{'|'.join([*SHOWN, 'none'])})\w+\.py$",
+    "filename_pattern": rf"/(?!(?:{'|'.join([*SHOWN, 'none'])})\.py$)\w+\.py$",
     "within_subsection_order": "pages.RecipesFirst",
     "download_all_examples": False,
     "show_signature": False,

@@ -4,7 +4,7 @@ Recipe: gene programs of blood cells
 
 What cNMF and GeneNMF call gene expression programs and usages. Three steps: make or read an AnnData of counts; fit;
 ``pw.annotate``, after which usages are in ``obsm``, where scanpy takes them from. The 2,700 cells of pbmc3k must be in
-the folder that PARTWISE_DATA names. As a command, from a file:
+the folder that PARTWISE_DATA names (pbmc3k). As a command, from a file:
 
 .. code-block:: sh
 
@@ -34,23 +34,19 @@ adata.var_names = data.feature_names
 print(adata.shape)
 
 # %%
-# Step 2: the fit, on the 2,000 genes that vary most for their mean, as is usual in the field.
+# Step 2: the fit, on all genes: a likelihood gives rare ones the little weight that their counts have.
 
-counts = data.X.astype(float)
-mean = np.asarray(counts.mean(axis=0)).ravel()
-spread = np.asarray(counts.power(2).mean(axis=0)).ravel() - mean**2
-varying = np.sort(np.argsort(-spread / np.maximum(mean, 1e-3))[:2000])
-model = pw.Likelihood(8, random_state=0).fit(adata[:, varying])
+model = pw.Likelihood(8, random_state=0).fit(adata)
 model.rename_parts([f"Program {j + 1}" for j in range(8)])
 
 # %%
-# Step 3: into the AnnData. Genes are ranked as cNMF does, by how they go with the use of a program from cell to cell.
+# Step 3: into the AnnData. cNMF scores genes by how they go with the use of a program from cell to cell; their
+# specificity is by how much this is above that of every other program, so that markers lead.
 
 pw.annotate(adata, model)
 print({name: adata.obsm[name].shape for name in adata.obsm}, {name: adata.varm[name].shape for name in adata.varm})
-scores = np.nan_to_num(adata.varm["partwise_score"])  # NaN for genes that were left out
 for j, name in enumerate(adata.uns["partwise"]["names"]):
-    print(f"{name}: {', '.join(adata.var_names[np.argsort(-scores[:, j])[:8]])}")
+    print(f"{name}: {', '.join(adata.var_names[np.argsort(-adata.varm['partwise_specificity'][:, j])[:8]])}")
 
 # %%
 # Usages of the cells, each at its largest program.

@@ -38,7 +38,7 @@ assert run(words) == 0
 matches, sums = pl.read_csv(folder / "matches.csv"), pl.read_csv(folder / "decomposition.csv")
 for name, known, cosine in matches.filter(pl.col("rank") == 1).select("signature", "known", "cosine").iter_rows():
     parts = sums.filter(pl.col("signature") == name).select("share", "known").iter_rows()
-    print(f"{name:18} most like {known} (cosine {cosine:.3f}); {' + '.join(f'{s:.0%} {one}' for s, one in parts)}")
+    print(f"{name:25} most like {known} (cosine {cosine:.3f}); {' + '.join(f'{s:.0%} {one}' for s, one in parts)}")
 
 # %%
 # The signatures in the order of drawing, and how many mutations of each a tumour has.

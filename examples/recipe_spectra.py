@@ -4,7 +4,7 @@ Recipe: maps of the materials in a hyperspectral scene
 
 What pyMCR and HyperSpy call MCR-ALS, endmembers and abundance maps, and a library match. Two steps: give the file, the
 shape of the map and the library; read the tables. Jasper Ridge has 100 x 100 pixels, 198 bands and four materials; it
-must be in the folder that PARTWISE_DATA names. As a command:
+must be in the folder that PARTWISE_DATA names (jasper_ridge). As a command:
 
 .. code-block:: sh
 

@@ -4,7 +4,7 @@ Recipe: topics of news articles
 
 What BERTopic and gensim call topics, their words and their coherence. Two steps: give the counts (or a folder of texts,
 or a table with a column of text); read the tables. The 2,225 articles of BBC must be in the folder that PARTWISE_DATA
-names. As commands, the second for new texts:
+names (bbc). As commands, the second for new texts:
 
 .. code-block:: sh
 

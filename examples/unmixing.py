@@ -3,8 +3,8 @@ Unmixing a hyperspectral scene: pickers and descent
 ===================================================
 
 Jasper Ridge: 100 x 100 pixels, 198 bands, four materials whose spectra and shares are known. Needs the data set in
-the folder that PARTWISE_DATA names. Angles are those between true and found spectra; a pixel's shares are its weights
-divided by their sum.
+the folder that PARTWISE_DATA names (jasper_ridge). Angles are those between true and found spectra; a pixel's shares
+are its weights divided by their sum.
 """
 
 import matplotlib.pyplot as plt

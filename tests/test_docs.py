@@ -101,6 +101,12 @@ def test_script_runs(script: Path, capsys: pytest.CaptureFixture[str], monkeypat
     assert capsys.readouterr().out.strip()
 
 
+@pytest.mark.parametrize("script", [one for one in SCRIPTS if "PARTWISE_DATA" in one.read_text()], ids=name_of)
+def test_a_script_says_which_sets_it_needs(script: Path):
+    """The gallery shows it without running it where one is not there."""
+    assert re.search(r"PARTWISE_DATA\s+names \(\w+(, \w+)*\)", script.read_text())
+
+
 def test_readme_example_recovers():
     *_, (_, names) = run(ROOT / "README.md")
     assert names["model"].converged_

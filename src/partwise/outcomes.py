@@ -100,3 +100,11 @@ class Stop:
         """From a file."""
         before = values.get("before")
         return cls(**{**values, "before": None if before is None else cls.of_dict(before)})
+
+
+def ended(model: Any) -> Any:
+    """A fitted model; a fit that Ctrl-C has ended is not taken for one of several, and the Ctrl-C is handed on."""
+    stop = getattr(model, "stop_", None)
+    if (stop is not None and stop.kind == "interrupted") or model.reconstruction_error_ != model.reconstruction_error_:
+        raise KeyboardInterrupt
+    return model

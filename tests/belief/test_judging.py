@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import partwise as pw
+from partwise.belief import telling
 from partwise.exceptions import InputError
+from partwise.report import wording
 from partwise.sources import source_of
 
 
@@ -107,3 +110,17 @@ def test_refused_by_name(model: Any, rows: int, message: str):
         model = pw.ANLS(3, random_state=0).fit(X)
     with pytest.raises(InputError, match=message):
         pw.judge(model, X[:rows])
+
+
+def test_a_fixed_part_is_given_and_errors_are_told_in_per_cent():
+    X, _, H = mixture(0)
+    verdicts = pw.judge(pw.ANLS(3, fixed=H[:1], random_state=0).fit(X), X)
+    assert [row.verdict for row in verdicts] == ["given", "found again", "found again"]
+    assert str(verdicts[0]) == "Part 1: given"
+    assert verdicts[0].expected_error == 0.0
+    assert re.fullmatch(r"Part 2: found again, off by about [\d.]+% \([\d.]+% to [\d.]+%\)(; .*)?", str(verdicts[1]))
+    assert [telling.off(error) for error in (0.0004, 0.123, 0.996, 7.0)] == ["0.04%", "12%", "100%", "100%"]
+    said = [row.verdict for row in verdicts]
+    assert wording.believed(said) == "All 2 parts are found again in halves of the samples, beside 1 given."
+    assert wording.verdict("given", 0.0) == "given"
+    assert wording.believed(["given"]) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 from collections.abc import Callable
@@ -50,6 +51,15 @@ def test_signatures_are_named_as_known_ones(program: Program):
     assert "Known signatures" in page
     exposures = np.array([[float(row[name]) for name in list(row)[1:]] for row in read("out/exposures.csv")])
     np.testing.assert_allclose(exposures.sum(axis=1), counts.sum(axis=1), rtol=1e-4)
+
+
+def test_a_signature_that_is_a_sum_of_four_is_named_by_the_largest(program: Program):
+    known = np.random.default_rng(5).dirichlet([0.5] * 96, 6)
+    counts = np.ceil(np.linspace(1000.0, 9000.0, 12)[:, None] * ([0.19, 0.31, 0.0, 0.23, 0.27, 0.0] @ known))
+    write("sum.csv", "sample", KINDS, [f"s{i}" for i in range(12)], counts)
+    write("cosmic.csv", "Type", [f"SBS{i + 1}" for i in range(6)], KINDS, known.T)
+    program("fit", "sum.csv", "--as", "signatures", "-k", 1, "--reference", "cosmic.csv", "--no-judge", "-o", "out")
+    assert list(read("out/exposures.csv")[0])[1:] == ["SBS2+SBS5+SBS4+others"]
 
 
 def test_spectra_of_a_map_with_a_library(program: Program):
@@ -174,8 +184,9 @@ def test_markers_tell_something():
 
 
 def test_known_signatures_stay_and_a_new_one_is_found_beside_them(program: Program):
-    known = RNG.dirichlet([0.1] * 96, 4)
-    counts = RNG.poisson(RNG.gamma(1.0, 2000.0, (30, 3)) @ known[:3])
+    rng = np.random.default_rng(0)
+    known = rng.dirichlet([0.1] * 96, 4)
+    counts = rng.poisson(rng.gamma(1.0, 2000.0, (30, 3)) @ known[:3])
     write("sbs.csv", "sample", KINDS, [f"s{i}" for i in range(30)], counts)
     write("cosmic.csv", "Type", ["SBS1", "SBS5"], KINDS, known[:2].T)
     words = ["fit", "sbs.csv", "--as", "signatures", "-k", 3, "--reference", "cosmic.csv", "--no-judge"]
@@ -186,6 +197,10 @@ def test_known_signatures_stay_and_a_new_one_is_found_beside_them(program: Progr
     np.testing.assert_allclose(found[:2], known[:2], atol=1e-5)
     assert found[2] @ known[2] / np.linalg.norm(found[2]) / np.linalg.norm(known[2]) > 0.99
     assert json.loads(Path("out/manifest.json").read_text())["parameters"]["fixed"] == "SBS1, SBS5"
+    Path("elsewhere").mkdir()
+    with contextlib.chdir("elsewhere"):
+        program("fit", "--from", "../out", "-o", "again")
+        assert Path("again/signatures.csv").read_bytes() == Path("../out/signatures.csv").read_bytes()
     for flags, said in (
         (["--fixed", "SBS9"], "--fixed: cosmic.csv has no 'SBS9'; it has SBS1, SBS5"),
         (["--fixed", "all", "-m", "spa"], "--fixed is for --method hals, anls, likelihood; spa cannot keep a part"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import os
@@ -35,7 +36,15 @@ from partwise.starts import INITS
 from tests.cli.helpers import FEATURES, SAMPLES, X, manifest, write_csv
 
 Program = Callable[..., tuple[str, str]]
-FILES = ["components.csv", "history.csv", "manifest.json", "model.safetensors", "report.html", "weights.csv"]
+FILES = [
+    "components.csv",
+    "features.csv",
+    "history.csv",
+    "manifest.json",
+    "model.safetensors",
+    "report.html",
+    "weights.csv",
+]
 COUNTS = np.random.default_rng(2).poisson(1.0, (50, 3)) @ np.random.default_rng(3).poisson(1.0, (3, 9)).astype(float)
 
 
@@ -90,6 +99,11 @@ def test_the_library_finds_the_same(words: list[str], model: Callable[[], Any], 
     np.testing.assert_array_equal(written.X, expected.components_)
     np.testing.assert_array_equal(weights.X, expected.transform(data.X))
     assert written.feature_names == FEATURES
+    with Path("out/features.csv").open(newline="") as file:
+        ranked = [(row["part"], row["feature"]) for row in csv.DictReader(file)]
+    by = "weight" if (found.components_ < 0.0).any() else "specificity"
+    tops = found.top_features(n=50, by=by)
+    assert ranked == [(part, name) for part, top in zip(found.part_names_, tops, strict=True) for name, _ in top]
     assert weights.sample_names == SAMPLES
     assert weights.feature_names == written.sample_names == ["Part 1", "Part 2", "Part 3"]
     assert names("out") == [name for name in FILES if name != "history.csv" or hasattr(expected, "history_")]
@@ -611,6 +625,37 @@ def test_ctrl_c_and_resumed(words: list[Any], program: Program, monkeypatch: pyt
     limited = manifest("out")["fit"]["stop"]["kind"] == "max_iter"  # more may be allowed, with the state of the last
     assert names("out") == sorted([*FILES, *["checkpoint.safetensors"] * limited])
     same_bits("out", "whole")
+
+
+@pytest.mark.parametrize("at", [2, 4], ids=["in a start", "behind the starts"])
+def test_ctrl_c_beside_many_starts(at: int, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start that Ctrl-C ends is none that others may agree with; behind the starts their agreement is kept."""
+    words = [*LONG, "--as", "cells", "--starts", 3]
+    program("fit", "data.csv", *words, "-o", "whole")
+    fits, proper = [], pw.HALS._begin
+
+    def begin(self: Any, *given: Any) -> Any:
+        fits.append(1)
+        for progress in proper(self, *given):
+            if len(fits) == at and not broken:
+                broken.append(1)
+                ctrl_c()
+            yield progress
+
+    broken: list[int] = []
+    monkeypatch.setattr(pw.HALS, "_begin", begin)
+    _, said = program("fit", "data.csv", *words, "-o", "out", code=130)
+    if at == 2:
+        assert "interrupted before there was anything to keep" in said
+        assert len(fits) == 2
+        assert not Path("out").exists()
+        return
+    assert "--resume -o out goes on" in said
+    program("fit", "--resume", "-o", "out")
+    assert len(fits) == 5  # three starts, and the fit twice
+    for name in ("components.csv", "weights.csv", "consensus.csv", "starts.safetensors"):
+        assert Path("out", name).read_bytes() == Path("whole", name).read_bytes()
+    assert "Agreement of starts" in Path("out/report.html").read_text()
 
 
 def test_a_second_ctrl_c_stops_at_once(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from partwise.cli.app import app, run
-from partwise.lab import experiments, read_manifest, registry
+from partwise.lab import experiments, load_result, read_manifest, registry
 from partwise.lab.contenders import CONTENDERS
 from tests.lab.toys import TOY
 
@@ -52,7 +52,7 @@ def test_run_and_show(tmp_path: Path):
 
 @pytest.mark.usefixtures("toy")
 def test_run_all_makes_a_summary(tmp_path: Path):
-    shown = invoke("run", "all", "--seeds", "1", "-o", str(tmp_path))
+    shown = invoke("run", "all", "--seeds", "1", "--jobs", "1", "-o", str(tmp_path))
     assert "Claims reproduced: literal 2 of 4, ours 4 of 6. Summary" in shown
     page = (tmp_path / "index.html").read_text()
     assert 'href="toy-2/quick/index.html"' in page
@@ -95,3 +95,24 @@ def test_wrong_names(
     err = capsys.readouterr().err
     assert words in err
     assert "Traceback" not in err
+
+
+def test_several_at_once_are_what_they_are_alone(tmp_path: Path):
+    names = ["lecture-updates", "tsvdnmf-theorem2"]
+    shown = invoke("run", *names, "--seeds", "1", "--jobs", "2", "-m", "mu-settled,hals-twice", "-o", str(tmp_path))
+    assert all(f"{name} --quick" in shown for name in names)
+    assert "Claims reproduced" in shown
+    invoke("run", names[0], "--seeds", "1", "-m", "mu-settled,hals-twice", "-o", str(tmp_path / "alone"))
+    together, alone = (
+        load_result(experiments()[names[0]], folder / names[0] / "quick").table
+        for folder in (tmp_path, tmp_path / "alone")
+    )
+    measures = experiments()[names[0]].measures
+    assert [[row.get(name) for name in measures] for row in together] == [
+        [row.get(name) for name in measures] for row in alone
+    ]
+
+
+def test_what_fails_at_once_is_told_as_alone(tmp_path: Path):
+    names = ["lecture-updates", "cold-start-grid"]
+    assert run(["lab", "run", *names, "--literal", "--jobs", "2", "-m", "facets", "-o", str(tmp_path)]) == 2

@@ -112,3 +112,22 @@ def test_wrong_usage(words: list[str], message: str, code: int, fitted: Program)
     _, said = fitted("transform", *words, code=code)
     assert message in said
     assert not Path("weights.csv").exists()
+
+
+def test_what_the_fit_left_out_need_not_be_told_again(program: Program) -> None:
+    words = ["-k", 2, "--method", "hals", "--no-judge", "-q"]
+    program("fit", "data.csv", *words, "--varying", 4, "-o", "out")
+    program("transform", "out", "data.csv", "-o", "w.csv")
+    assert Path("w.csv").read_bytes() == Path("out/weights.csv").read_bytes()
+
+
+def test_the_modality_of_the_fit_is_that_of_new_data(program: Program) -> None:
+    anndata, h5py = pytest.importorskip("anndata"), pytest.importorskip("h5py")
+    write = (getattr(anndata, "io", None) or anndata.experimental).write_elem
+    with h5py.File("both.h5mu", "w") as both:
+        write(both.require_group("mod"), "rna", anndata.AnnData(X))
+        write(both["mod"], "prot", anndata.AnnData(X[:, :2]))
+    words = ["-k", 2, "--method", "hals", "--no-judge", "-q", "-o", "out"]
+    program("fit", "both.h5mu", "--modality", "rna", *words)
+    program("transform", "out", "both.h5mu", "-o", "w.csv")
+    assert Path("w.csv").read_bytes() == Path("out/weights.csv").read_bytes()

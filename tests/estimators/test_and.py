@@ -485,3 +485,26 @@ def test_known_is_of_theorem_4_alone(thresholds: Any, method: str) -> None:
     with pytest.raises(InputError, match='known is what thresholds="theorem" needs, and thresholds is') as caught:
         getattr(pw.AND(K, thresholds=thresholds, known={"q": 1.0}), method)(topics().X)
     assert caught.value.parameter == "known"
+
+
+def test_signs_can_be_kept_as_published() -> None:
+    """With a constant low threshold the published algorithm ends with negative parts of non-negative data."""
+    data, stages = topics(seed=1), 5
+    start = data.warm_start(0.2, random_state=1)
+    options: Any = {"init": start, "thresholds": 1e-4, "decay": 1.0, "max_iter": stages, "tol": 0.0}
+    A = start
+    for _ in range(stages):
+        W = data.X @ np.linalg.pinv(A)
+        W = np.where(W >= 1e-4, W, 0.0)
+        G, eta = W.T @ W, 1.0 / np.linalg.eigvalsh(W.T @ W)[-1]
+        for _ in range(50):
+            A = A + eta * (W.T @ data.X - G @ A)
+    with pytest.warns(DegenerateDataWarning, match="came out negative.*kept as they are"):
+        kept = fitted(data, signs="keep", **options)
+    np.testing.assert_allclose(kept.components_, A, rtol=1e-8, atol=1e-9 * np.abs(A).max())
+    assert kept.components_.min() < -0.01 * kept.components_.max()
+    assert np.isnan(kept.constrained_cost_)
+    with pytest.warns(DegenerateDataWarning, match="came out negative.*fitted anew"):
+        refitted = fitted(data, **options)
+    assert refitted.components_.min() >= 0.0
+    np.testing.assert_array_equal(refitted.below_zero_, kept.below_zero_)

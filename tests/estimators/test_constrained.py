@@ -236,3 +236,16 @@ def test_likelihood_keeps_known_parts_and_the_others_are_optimal() -> None:
 def test_likelihood_refuses_known_parts_that_cannot_be(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         pw.Likelihood(**{"n_components": 3} | options).fit(np.ceil(10 * X))
+
+
+@pytest.mark.parametrize("rounds", [1, 200])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_fixed_parts_keep_their_bits_where_rounds_begin_in_single_precision(rounds: int) -> None:
+    rng = np.random.default_rng(0)
+    known = rng.random((1, 400)) + 0.1
+    rows = rng.random((4000, 3)) @ np.vstack([known, rng.random((2, 400)) * (rng.random((2, 400)) < 0.5)])
+    dtypes = []
+    watch = [lambda progress: dtypes.append(progress.state["W"].dtype)]
+    model = pw.HALS(3, fixed=known, max_iter=rounds, tol=1e-4, random_state=0, callbacks=watch).fit(rows)
+    assert dtypes[0] == np.float32
+    np.testing.assert_array_equal(model.components_[:1], known)

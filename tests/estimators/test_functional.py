@@ -96,3 +96,58 @@ def test_weights_with_penalties_masks_and_weights(form: Any) -> None:
     ):
         with pytest.raises(InputError, match=match):
             pw.nnls(H0, data, **asked)
+
+
+@pytest.mark.parametrize("loss", [-0.5, 0.5, 1.0, 2.0])
+def test_mu_begun_with_both_factors_ends_with_both_and_never_rises(loss: float) -> None:
+    W, H, values = W0, H0, []
+    for _ in range(12):
+        W, H, info = pw.factorize(X, W=W, H=H, loss=loss, method="mu", max_iter=1, tol=0.0)
+        assert info.error == pytest.approx(pw.metrics.relative_error(X, W, H))
+        Y = W @ H
+        if loss in (1.0, 2.0):
+            values.append((X * np.log(X / Y) - X + Y).sum() if loss == 1.0 else ((X - Y) ** 2).sum())
+        else:
+            powers = X**loss + (loss - 1.0) * Y**loss - loss * X * Y ** (loss - 1.0)
+            values.append(powers.sum() / (loss * (loss - 1.0)))
+    assert (np.diff(values) < 0.0).all()
+    longer = pw.factorize(X, W=W0, H=H0, loss=loss, method="mu", max_iter=12, tol=0.0)
+    np.testing.assert_allclose(W, longer[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("loss", ["frobenius", "kullback-leibler", ("huber", 0.2)])
+def test_parts_for_given_weights(loss: Any, form: Any) -> None:
+    mask, s = RNG.random(X.shape) < 0.8, RNG.random(N) + 0.5
+    W, H, info = pw.factorize(form(X), W=W0, update_W=False, loss=loss, l2_H=0.01, mask=mask, sample_weight=s)
+    np.testing.assert_array_equal(W, W0)
+    weights = np.where(mask, s[:, None], 0.0)
+    Y = W0 @ H
+    slope = {"frobenius": Y - X, "kullback-leibler": 1.0 - X / Y}.get(str(loss), np.clip(Y - X, -0.2, 0.2))
+    gradient = W0.T @ (weights * slope) + 0.01 * s.sum() * H
+    assert np.abs(np.minimum(H, gradient)).max() < 1e-5
+    assert info.reason == "weights are given"
+    assert info.error == pytest.approx(np.sqrt((weights * (X - Y) ** 2).sum() / (weights * X**2).sum()))
+    np.testing.assert_allclose(info.model.transform(X), pw.factorize(X, H=H, update_H=False, loss=loss)[0], rtol=1e-6)
+
+
+def test_parts_for_given_weights_of_a_file(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    found = pw.factorize(tmp_path / "x.npy", W=W0, update_W=False)[1]
+    np.testing.assert_array_equal(found, pw.nnls(W0.T, np.ascontiguousarray(X.T)).T)
+
+
+def test_what_given_weights_are_not_for() -> None:
+    for given, match in (
+        ({}, "update_W=False needs W"),
+        ({"W": W0, "H": H0}, "H is not used"),
+        ({"W": W0, "update_H": False}, "update_H is not used"),
+        ({"W": W0, "feature_weight": np.ones(M)}, "feature_weight changes no parts"),
+        ({"W": W0, "fixed": H0[:1]}, "fixed is not for parts of given weights"),
+        ({"W": W0, "l1_W": 0.1}, "l1_W is not for"),
+        ({"W": W0[1:]}, "shape"),
+        ({"W": W0, "sample_weight": np.ones(M)}, "sample_weight"),
+        ({"W": -W0}, "negative"),
+    ):
+        with pytest.raises(InputError, match=match):
+            pw.factorize(X, update_W=False, **given)

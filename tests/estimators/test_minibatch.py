@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 import partwise as pw
 from partwise.algorithms.engine import Divergence, ElasticNet, Factor
-from partwise.algorithms.minibatch import DivergenceBound
+from partwise.algorithms.minibatch import Cost, DivergenceBound, Learner
 from partwise.exceptions import InputError
 
 RNG = np.random.default_rng(3)
@@ -208,3 +208,42 @@ def test_batches_go_on_with_the_loss_that_they_began_with() -> None:
     keep.fit(X)
     with pytest.raises(ValueError, match="shuffled"):
         model(shuffle=True).fit(X, state=states[-1])
+
+
+@pytest.mark.parametrize("missing", [None, "nan"])
+def test_a_pass_that_is_broken_off_leaves_the_last_whole_one(monkeypatch: pytest.MonkeyPatch, missing: str | None):
+    """Components, counters and what ``partial_fit`` goes on with are of one moment; states stay as they were."""
+    X = np.random.default_rng(0).gamma(0.5, size=(60, 8))
+    states: list[Any] = []
+    given = {"batch_size": 10, "max_no_improvement": None, "tol": 0.0, "random_state": 0, "missing": missing}
+    whole = pw.MiniBatchNMF(3, max_iter=2, **given).fit(X)
+    learn, calls = Learner.learn, []
+
+    def broken(self: Learner, *how: Any) -> float:
+        calls.append(1)
+        if len(calls) == 16:  # in the third pass
+            raise KeyboardInterrupt
+        return learn(self, *how)
+
+    def watch(progress: Any) -> None:
+        states.append((progress.state, {name: np.array(value) for name, value in progress.state.items()}))
+
+    monkeypatch.setattr(Learner, "learn", broken)
+    with pytest.warns(RuntimeWarning, match="interrupted"):
+        model = pw.MiniBatchNMF(3, max_iter=9, callbacks=[watch], **given).fit(X)
+    monkeypatch.undo()
+    assert model.stop_.kind == "interrupted"
+    assert (model.n_steps_, model.n_samples_seen_, model.cost_) == (12, 120, whole.cost_)
+    np.testing.assert_array_equal(model.components_, whole.components_)
+    for state, then in states:
+        for name, value in then.items():
+            np.testing.assert_array_equal(state[name], value)
+    np.testing.assert_array_equal(model.partial_fit(X).components_, whole.partial_fit(X).components_)
+
+
+def test_the_last_digits_do_not_decide_when_it_ends() -> None:
+    cost = Cost()
+    for value in (2.0, 1.0, 1.0 - 1e-15, 1.0 - 2e-15):
+        cost = cost.added(value, 1.0)
+    assert (cost.idle, cost.least) == (2, 1.0)
+    assert cost.added(1.0 - 1e-11, 1.0).idle == 0  # slow, but a fall

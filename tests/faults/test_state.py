@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 
@@ -80,6 +84,63 @@ def test_a_fit_that_fails_in_any_pass_changes_nothing(name: str, error: type[Exc
                 assert set(vars(model)) == set(known)
     for key, value in before.items():
         np.testing.assert_array_equal(vars(fitted)[key], value)
+
+
+class Calls:
+    """Calls of functions of the package, of which the n-th fails: in a pass, behind the last one, anywhere."""
+
+    home = str(Path(pw.__file__).parent)
+
+    def __init__(self, error: type[Exception] = OSError, at: int = 0) -> None:
+        self.error, self.at, self.count, self.where = error, at, 0, ""
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_name == "_tell":  # all is done but for warnings
+            sys.setprofile(None)
+        elif event == "call" and frame.f_code.co_filename.startswith(self.home):
+            self.count += 1
+            if self.count == self.at:
+                self.where = f"{Path(frame.f_code.co_filename).stem}.{frame.f_code.co_name}"
+                sys.setprofile(None)
+                raise self.error("on purpose")
+
+    def __enter__(self) -> Calls:
+        sys.setprofile(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+
+LAST, FEW = 15, X[:24]  # the last calls, most of them behind the components
+STREAMED = [name for name in METHODS if hasattr(getattr(pw, name), "partial_fit")]
+WAYS = [(name, "fit_transform") for name in METHODS] + [(name, "partial_fit") for name in STREAMED]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "way"), WAYS)
+def test_a_call_that_fails_anywhere_changes_nothing(name: str, way: str):
+    def made() -> Any:
+        model = limited(name)
+        return model.partial_fit(FEW[::2]) if way == "partial_fit" else model.fit(FEW[::2])
+
+    for _ in range(2):  # the first one compiles and imports
+        model = made()
+        with Calls() as whole:
+            getattr(model, way)(FEW)
+    model, torn = made(), []
+    some = [int(at) for at in np.linspace(1, whole.count - LAST, 4, endpoint=False)]
+    for at in [*some, *range(whole.count - LAST, whole.count + 1)]:
+        failing, known = Calls((OSError, MemoryError)[at % 2], at), joblib.hash(vars(model))
+        try:
+            with failing:
+                getattr(model, way)(FEW)
+        except (OSError, MemoryError):
+            if joblib.hash(vars(model)) == known:
+                continue
+            torn.append(failing.where)
+        model = made()  # that one has caught it, or is torn
+    assert torn == []
 
 
 @pytest.mark.parametrize("lie", LIES)

@@ -7,7 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import partwise as pw
+from partwise.exceptions import InputError
 from partwise.metrics import association
+from partwise.metrics.association import lead
 
 RNG = np.random.default_rng(0)
 U = RNG.dirichlet([0.3] * 3, 80)
@@ -34,3 +36,18 @@ def test_what_does_not_vary_scores_zero_and_a_marker_leads_whatever_its_size():
 def test_shares_of_other_samples_are_refused():
     with pytest.raises(pw.exceptions.InputError, match="shares must have 80 rows, one a sample"):
         association(X, U[:-1])
+
+
+@pytest.mark.parametrize("bad", ["X", "shares"])
+def test_nan_is_refused_with_its_place(bad: str):
+    given = {"X": np.ones((6, 4)), "shares": np.ones((6, 2))}
+    given[bad][2, 1] = np.nan
+    with pytest.raises(InputError, match="row 2, column 1") as caught:
+        association(**given)
+    assert (caught.value.parameter, caught.value.kind) == (bad, "not-finite")
+
+
+def test_a_feature_of_two_parts_leads_in_neither():
+    scores = np.array([[3.0, 2.0, -1.0, 0.5], [2.9, -1.0, -2.0, 0.5], [0.0, 0.4, -3.0, 0.1]])
+    np.testing.assert_allclose(lead(scores), [[0.1, 1.6, 0.0, 0.0], [0.0] * 4, [0.0] * 4])
+    np.testing.assert_array_equal(lead(scores[:1]), np.maximum(scores[:1], 0.0))

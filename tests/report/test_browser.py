@@ -29,6 +29,12 @@ OVERLAPS = """[...document.querySelectorAll('.x, .y')].filter(axis => {
 SMALLEST = """Math.min(...[...document.querySelectorAll('main *')]
   .filter(e => e.firstChild && e.firstChild.nodeType === 3 && e.firstChild.data.trim())
   .map(e => parseFloat(getComputedStyle(e).fontSize)))"""
+# Drawings that leave their chart, or have no height.
+OUTSIDE = """[...document.querySelectorAll('.chart svg path')].filter(path => {
+  const a = path.getBoundingClientRect(), b = path.closest('.plot').getBoundingClientRect();
+  return b.width && (b.height < 40 ||
+    a.top < b.top - 4 || a.bottom > b.bottom + 4 || a.left < b.left - 4 || a.right > b.right + 4);
+}).length"""
 WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 # Relative luminance of the page's paper and ink, after W3C's definition.
 LUMINANCE = """(name => {
@@ -82,6 +88,7 @@ def test_layout(browser: Browser, pages: dict[str, Path], view: str, width: int)
     assert page.requests() == []
     assert page.evaluate(WIDE) <= 0, "the page is wider than the screen"
     assert page.evaluate(OVERLAPS) == 0
+    assert page.evaluate(OUTSIDE) == 0
     assert page.evaluate(SMALLEST) >= 10.5
     broken = "[...document.images].filter(i => !i.complete || !i.naturalWidth || i.width < 10).length"
     assert page.evaluate(broken) == 0

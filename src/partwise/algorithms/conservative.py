@@ -22,6 +22,7 @@ of every change, which may fall with the number of samples: noise is then averag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -188,6 +189,10 @@ class Learner:
                 raise ValueError(f"the state of its learner holds numbers that no learner has ({name})")
         for name, mine in self.state().items():
             mine[...] = state[name]
+
+    def __copy__(self) -> Learner:
+        """One of its own arrays, which this one goes on to change."""
+        return deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_work"}

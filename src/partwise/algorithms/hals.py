@@ -115,7 +115,10 @@ def _within_leading_directions(source: RowSource, H0: Array, squared_norm: float
     for number, now in enumerate(rounds):
         if number >= NARROW_ROUNDS or now.residual <= tol or now.state["idle"] >= PATIENCE:
             break
-    return now.components.astype(np.float64)
+    found = H0.astype(np.float64)
+    moving = how["on_H"].constraint.moving(len(H0))
+    found[moving] = now.components[moving]
+    return found
 
 
 def dense(entries_per_sample: float, n_features: int) -> bool:

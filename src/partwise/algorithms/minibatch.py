@@ -17,6 +17,7 @@ bounds of many batches add up to one of the same kind.  What is remembered does 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
@@ -46,6 +47,7 @@ YOUNG = 5.0
 REVIVED = (
     20  # batches, the first ones, after which a part that has vanished is begun anew: a start has bad luck at times
 )
+ROUNDING = 1e-12  # of a cost: less is no fall, or the last digits decided when a pass is the last
 LEAST = 1e-8  # of the mean entry of a component, for divergences
 NEWTON = 30  # steps for an entry with penalties, which converge from above: 5 to 10 are usual
 
@@ -147,7 +149,7 @@ class DivergenceBound:
         return np.asarray((past[0] > 0.0).any(axis=1, keepdims=True))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Cost:
     """The cost of a sample, smoothed over about a pass, and for how many batches it has not been lower than ever."""
 
@@ -155,15 +157,17 @@ class Cost:
     least: float = np.inf
     idle: int = 0
 
-    def add(self, cost: float, share: float) -> None:
-        """One more batch, that is such a share of a pass."""
-        self.mean = cost if np.isnan(self.mean) else self.mean + min(share, 1.0) * (cost - self.mean)
-        self.idle = 0 if self.mean < self.least else self.idle + 1
-        self.least = min(self.least, self.mean)
+    def added(self, cost: float, share: float) -> Cost:
+        """With one more batch, that is such a share of a pass."""
+        mean = cost if np.isnan(self.mean) else self.mean + min(share, 1.0) * (cost - self.mean)
+        fell = not np.isfinite(self.least) or mean < self.least - ROUNDING * abs(self.least)
+        return Cost(mean, mean, 0) if fell else Cost(mean, self.least, self.idle + 1)
 
 
 class Learner:
     """Components and what is remembered of the samples so far: all that there is to continue from.
+
+    A batch is learnt as a whole, and its arrays are new ones: states and copies stay what they are.
 
     Parameters
     ----------
@@ -230,28 +234,28 @@ class Learner:
         """Learn a batch, which leaves ``left`` of the past and is such a ``share`` of a pass; the cost of a sample."""
         block = self._ready(block)
         W, sums, cost = self._look(block)
-        before, self.steps = self.H, self.steps + 1
-        left = min(left, (self.steps - 1.0) / (self.steps - 1.0 + YOUNG))
-        for old, new in zip(self.past, sums, strict=True):
-            old *= left
-            old += new
-        self.counted, self.seen = left * self.counted + block.shape[0], self.seen + block.shape[0]
-        pair = self._pair(self.counted)
-        self.sizes = left * self.sizes + np.concatenate(column_totals(W))
-        self.H = self.bound.lowest(self.H, self.past, pair.components(self.H, self.sizes))
+        left = min(left, self.steps / (self.steps + YOUNG))
+        past = left * self.past[0] + sums[0], left * self.past[1] + sums[1]
+        n = block.shape[0]
+        counted = left * self.counted + n
+        pair = self._pair(counted)
+        sizes = left * self.sizes + np.concatenate(column_totals(W))
+        H = self.bound.lowest(self.H, past, pair.components(self.H, sizes))
         asked = any(self.on_W.elastic.values()) or any(pair.on_H.elastic.values())  # penalties may empty a part
-        if self.steps <= REVIVED and not asked and not self.H.any(axis=0).all():
-            self._revive(block, W, before)
-        self.cost.add(cost, share)
+        if self.steps < REVIVED and not asked and not H.any(axis=0).all():
+            self._revive(block, W, H)
+        smoothed = self.cost.added(cost, share)
+        self.H, self.past, self.sizes, self.cost = H, past, sizes, smoothed
+        self.counted, self.seen, self.steps = counted, self.seen + n, self.steps + 1
         return cost
 
-    def _revive(self, block: Block, W: Array, H: Array) -> None:
+    def _revive(self, block: Block, W: Array, new: Array) -> None:
         """Begin parts that have vanished with what is left of the samples that are explained worst."""
-        X, dead = blocks.zeroed(block), np.flatnonzero(~self.H.any(axis=0))
+        H, X, dead = self.H, blocks.zeroed(block), np.flatnonzero(~new.any(axis=0))
         squares = blocks.squared_norms(X) + np.einsum("ij,ij->i", W @ (H.T @ H) - 2.0 * blocks.dot(X, H), W)
         worst = np.argsort(-squares, kind="stable")[: len(dead)]
         left = blocks.to_dense(X[worst]) - W[worst] @ H.T
-        self.H[:, dead[: len(worst)]] = np.maximum(left, 0.0).T
+        new[:, dead[: len(worst)]] = np.maximum(left, 0.0).T
 
     def components(self, dtype: Any) -> Array:
         """A component a row; zero at features that no batch has had."""
@@ -259,7 +263,7 @@ class Learner:
         return (H * (self.bound.met(self.past) if self.steps else True)).T.astype(dtype)
 
     def state(self) -> dict[str, Any]:
-        """The arrays and numbers from which :meth:`restore` continues with the same bits; arrays change with them."""
+        """The arrays and numbers from which :meth:`restore` continues with the same bits."""
         numbers = [self.counted, self.seen, self.steps, self.cost.mean, self.cost.least, self.cost.idle]
         arrays = {"H": self.H, "past_0": self.past[0], "past_1": self.past[1], "sizes": self.sizes}
         return arrays | {"totals": np.array(numbers, np.float64)}
@@ -317,14 +321,18 @@ def minibatch(
             raise ValueError("the state is of passes in file order, and does not go with shuffled ones")
         unpack(state["shuffled"], rng)
     while patience is None or learner.cost.idle < patience:
-        before, total = learner.H.copy(), 0.0
-        for block in source.batches(batch_size, rng):
-            share = block.shape[0] / n
-            total += block.shape[0] * learner.learn(block, left**share, share)
-            if patience is not None and learner.cost.idle >= patience:
-                break
-        size = float(np.linalg.norm(before))
-        change = float(np.linalg.norm(learner.H - before)) / size if size > 0.0 else 0.0
+        before, total = copy(learner), 0.0
+        try:
+            for block in source.batches(batch_size, rng):
+                share = block.shape[0] / n
+                total += block.shape[0] * learner.learn(block, left**share, share)
+                if patience is not None and learner.cost.idle >= patience:
+                    break
+        except BaseException:  # Ctrl-C above all: a fit keeps the last whole pass
+            vars(learner).update(vars(before))
+            raise
+        size = float(np.linalg.norm(before.H))
+        change = float(np.linalg.norm(learner.H - before.H)) / size if size > 0.0 else 0.0
         yield _progress(learner, source, total, change, rng)
     return Stop("floor", learner.cost.mean, cause="batches", details={"batches": float(patience)})
 

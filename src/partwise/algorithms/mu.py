@@ -45,7 +45,9 @@ def mu(
     on_W.check("W", "MU", additive=False)
     on_H.check("H", "MU", additive=False)
     observed = Observed.of(weights)
-    if named is not None or beta != 2.0 or observed.holes or observed.entries is not None:
+    # l1 belongs to the positive part of the gradient: taken from the other, it made zeros that no update leaves
+    linear = on_W.elastic["l1"] or on_H.elastic["l1"]
+    if named is not None or beta != 2.0 or linear or observed.holes or observed.entries is not None:
         loss = Divergence(beta, observed) if named is None else loss_of(named, observed)
         return multiply(source, H0, W0=W0, decode=decode, loss=loss, on_W=on_W, on_H=on_H, state=state)
     # on sufficient statistics: a pass reads X once and never forms W H

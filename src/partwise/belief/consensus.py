@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from partwise.exceptions import InputError
 from partwise.io import open_source
+from partwise.outcomes import ended
 
 Array = npt.NDArray[Any]
 
@@ -114,7 +115,7 @@ def agreement(estimator: Any, rows: Any, *, n_starts: int, random_state: int = 0
         one = clone(estimator).set_params(init="random", random_state=int(rng.integers(SEEDS)))
         with warnings.catch_warnings():  # of fits that are only on the way
             warnings.simplefilter("ignore")
-            one.fit(rows)
+            ended(one.fit(rows))
         parts.append(np.asarray(one.components_, np.float64))
         objectives.append(float(one.history_["objective"][-1]))
         if watch is not None:

@@ -22,6 +22,7 @@ from partwise.estimators.telling import COLOUR_TOLD
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import nnls
 from partwise.metrics import match_components
+from partwise.outcomes import ended
 from partwise.sources import GeneratedSource, RowSource, inspect
 from partwise.sources.passes import single_blas_thread
 
@@ -53,11 +54,12 @@ class Verdict:
     part : int
         Which row of ``components_``.
     expected_error : float
-        The sine of the angle to the true part that is to be expected.
+        The sine of the angle to the true part that is to be expected: the length of what is wrong in a part of length
+        one. Zero for a part that was given.
     interval : tuple of float
         Where 8 of 10 true errors were, on generated data.
-    verdict : {"found again", "roughly", "not determined"}
-        By the expected error, and by what is wrong with the part itself.
+    verdict : {"found again", "roughly", "not determined", "given"}
+        By the expected error, and by what is wrong with the part itself; a ``fixed`` part is no finding, but given.
     facts : dict
         What is known: ``least_share`` (in nearly all samples), ``partner`` and ``exchange`` (the part that it is most
         mixed with in fits of halves, and how much), ``noise`` (relative error by noise alone), ``room`` (how far it can
@@ -198,7 +200,10 @@ def judged(H: Array, model: Any, again: Any, source: RowSource, *, random_state:
     below, colour = getattr(model, "below_zero_", np.zeros(len(H))), float(getattr(model, "colour_", 1.0))
     for fact, share in zip(facts, below, strict=True):
         fact |= {"below_zero": float(share), "colour": colour}
-    return Verdicts(tuple(_verdict(i, errors[:, i], facts[i]) for i in range(len(H))), len(found))
+    given = int(getattr(model, "_n_fixed", 0))  # the first ones
+    rows = [Verdict(i, 0.0, (0.0, 0.0), "given", facts[i], ()) for i in range(given)]
+    rows += [_verdict(i, errors[:, i], facts[i]) for i in range(given, len(H))]
+    return Verdicts(tuple(rows), len(found))
 
 
 def _check_halves(source: RowSource, k: int) -> None:
@@ -239,7 +244,7 @@ def _fitted(model: Any, half: RowSource, other: bool) -> Array | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fewer samples: what they do to parts is what is asked
         try:
-            return np.asarray(again.fit(half).components_, np.float64)
+            return np.asarray(ended(again.fit(half)).components_, np.float64)
         except InputError:
             return None
 

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 EXCHANGED = 0.05  # share of a part that comes from another one, worth a word
 
 
+def off(error: float) -> str:
+    """An error (the sine of an angle: the length of what is wrong in a part of length one) in per cent."""
+    return "100%" if error >= 0.995 else f"{100.0 * error:.2g}%"
+
+
 def bands_sentence(bands: Bands) -> str:
     """What was found, and how much of it is proved."""
     noisy = any(bands.noise)
@@ -59,13 +64,13 @@ def reason(name: str, facts: dict[str, float], called: Callable[[int], str] = de
         "is not, and was fitted anew without negative entries",
         "colour": "the method lives by white noise, and what its parts leave over is not white but "
         f"{facts['colour']:.1f} times as large along one direction: then it is wrong in all halves alike",
-        "noise": f"it is below the noise, which alone makes an error of {facts['noise']:.2f}",
+        "noise": f"it is below the noise, by which alone it may be off by {off(facts['noise'])}",
         "one-sample": f"one sample makes it: {facts['largest_sample']:.0%} of the squares of its weights",
-        "start": f"it is found only from this start: error {facts['own_start']:.2f} from the same random state, "
-        f"{facts['other_start']:.2f} from another",
+        "start": f"it is found only from this start: off by {off(facts['own_start'])} from the same random state, "
+        f"{off(facts['other_start'])} from another",
         "confounded": f"it is confounded with {called(int(facts['partner']))}: {facts['exchange']:.0%} of its length "
         "are exchanged in halves of the samples",
-        "room": f"it can move alone, with everything as well explained, by an angle whose sine is {facts['room']:.2f}",
+        "room": f"the data would be explained as well if {off(facts['room'])} of it were something else",
         "always-there": "there is hardly a sample where it is absent: its share is "
         f"{facts['least_share']:.0%} or more in nearly all",
     }
@@ -74,9 +79,11 @@ def reason(name: str, facts: dict[str, float], called: Callable[[int], str] = de
 
 def verdict_line(row: Verdict, called: Callable[[int], str] = default_name) -> str:
     """A part, its verdict, its error and the reasons."""
+    if row.verdict == "given":
+        return f"{called(row.part)}: given"
     low, high = row.interval
-    about = f"expected error {row.expected_error:.2g} ({low:.2g} to {high:.2g})"
+    about = f"off by about {off(row.expected_error)} ({off(low)} to {off(high)})"
     if row.verdict == "not determined" and row.expected_error <= 0.3:  # something else speaks against it
-        about = f"though halves of the samples agree to {row.expected_error:.2g}"
+        about = f"though halves of the samples agree within {off(row.expected_error)}"
     line = f"{called(row.part)}: {row.verdict}, {about}"
     return "; ".join([line, *(reason(name, row.facts, called) for name in row.reasons)])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 NONE = "none"
 COSMIC = "cosmic"
 # of all profiles: a run that replaces another one takes them away
+STARTS = "starts.safetensors"  # what many starts agree on
 OUTPUTS: tuple[str, ...] = (
     "exposures.csv",
     "signatures.csv",
@@ -27,7 +28,7 @@ OUTPUTS: tuple[str, ...] = (
     "usage.csv",
 )
 OUTPUTS += ("abundances.csv", "residual_spectrum.csv", "library.csv", "topics.csv", "topic_documents.csv")
-OUTPUTS += ("document_shares.csv", "topics_over_time.csv", "consensus.csv")
+OUTPUTS += ("document_shares.csv", "topics_over_time.csv", "consensus.csv", STARTS)
 AGREED = (
     "Stability: the mean cosine of the parts that the starts found with their median, 1 where all are the same. "
     "Found in: the share of the starts that have the part. The fit began at these medians."
@@ -157,7 +158,7 @@ class Field:
         if self.agreement is not None:
             tables.append(Output("consensus.csv", *_stability(self.agreement, found)))
         for output in tables:
-            folder.write(output.name, partial(_write, columns=output.columns, rows=output.rows))
+            folder.write(output.name, partial(write_rows, columns=output.columns, rows=output.rows))
 
     def shown(self, found: Found) -> dict[str, Any]:
         """What the report has of the field."""
@@ -230,7 +231,8 @@ def _settings(job: Job) -> Settings:
     return Settings(job.map_shape, reference)
 
 
-def _write(path: Path, columns: Any, rows: Any) -> None:
+def write_rows(path: Path, columns: Any, rows: Any) -> None:
+    """A table of the program, whole or not at all."""
     from partwise.io.atomic import write_atomically
     from partwise.io.writing import cell
 

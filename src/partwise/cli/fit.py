@@ -233,9 +233,9 @@ def fit(
     Without options the data decides how many parts there are and which
     method finds them; the report says what was decided, and why.
 
-    Writes into the folder: model.safetensors, components.csv, weights.csv
-    (or .parquet), history.csv, report.html, and manifest.json, with which
-    --from repeats the run bit by bit.
+    Writes into the folder: model.safetensors, components.csv, features.csv,
+    weights.csv (or .parquet), history.csv, report.html, and manifest.json,
+    with which --from repeats the run bit by bit.
 
     Ctrl-C lets the iteration end, keeps the parts so far and writes
     everything; a second one stops at once. With --resume the same command

@@ -42,7 +42,7 @@ def inspect(
     """
     voice = Voice(as_json=as_json, quiet=False)
     with voice.failing():
-        if path.is_file() and path.suffix != Path(MODEL).suffix:
+        if path.exists() and not path.is_dir() and path.suffix != Path(MODEL).suffix:
             _data(path, reading, k, voice)
             return
         known = describe(path, top)

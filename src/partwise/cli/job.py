@@ -30,7 +30,7 @@ KINDS: dict[str, Any] = {
     "starts": (int, NoneType),
 }
 LATER = {**dict.fromkeys(("weigh", "names", "field", "reference", "map_shape", "fixed", "starts")), "judge": False}
-FILES = ("feature_names", "sample_names", "vocabulary")
+FILES = ("feature_names", "sample_names", "vocabulary", "stop_words")
 FLAGS = {
     "max_iter": "--max-iter",
     "tol": "--tol",
@@ -76,7 +76,7 @@ class Job:
         """For the manifest; without DATA, whose place is told there. Files are found from anywhere."""
         reading = {name: _absolute(value) if name in FILES else value for name, value in self.reading.given().items()}
         options = {name: _absolute(value) if name == "init" else value for name, value in self.options.items()}
-        values = asdict(self) | {"reading": reading, "options": options}
+        values = asdict(self) | {"reading": reading, "options": options, "reference": _absolute(self.reference)}
         del values["data"]
         return values
 
@@ -136,10 +136,11 @@ def _absolute(value: Any) -> Any:
 
 
 def _is_file(value: Any) -> bool:
-    """Whether a value names a file, and not a start that has a name."""
+    """Whether a value names a file, and not a start or a language."""
+    from partwise.datasets.words import LANGUAGES
     from partwise.starts import INITS
 
-    return isinstance(value, str) and value not in INITS and Path(value).exists()
+    return isinstance(value, str) and value not in (*INITS, *LANGUAGES, "none") and Path(value).exists()
 
 
 def _flat(job: Job) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -51,6 +52,9 @@ def run(
     literal: Annotated[
         bool, typer.Option("--literal", help="Only methods as published: constants, starts, weights, preparation.")
     ] = False,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Experiments at once; by default as many as cores.")
+    ] = None,
     out: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results, with one folder in it for each experiment.")
     ] = Path("partwise-lab"),
@@ -60,32 +64,21 @@ def run(
     A run that was interrupted goes on where it stopped when it is started again with the same folder.
     """
     from partwise.exceptions import InputError, MissingDependencyError
-    from partwise.lab import run_experiment
-    from partwise.runs.progress import Counted, bar
+    from partwise.sources.passes import n_threads
 
     size: Size = "quick" if quick else "full"
     chosen = [name for part in methods or [] for name in part.split(",") if name]
     try:
         wanted = _wanted(names, literal)
         make_folder(out)
-        done = []
-        for experiment in wanted:
-            with bar(output(), transient=True) as progress:
-                watch = Counted(progress, experiment.name)
-                result = run_experiment(
-                    experiment,
-                    out / experiment.name / size,
-                    size=size,
-                    seeds=seeds,
-                    methods=chosen,
-                    literal=literal,
-                    watch=watch,
-                )
-            done.append(result)
+        done = {}
+        how = {"size": size, "seeds": seeds, "methods": chosen, "literal": literal}
+        for result in _run_each(wanted, out, jobs or n_threads(), how):
+            done[result.experiment.name] = result
             if len(wanted) == 1:
                 _print(result)
             _tell(result)
-        _summarize(done, out)
+        _summarize([done[experiment.name] for experiment in wanted], out)
     except InputError as error:
         raise Failure(str(error), 2) from error
     except MissingDependencyError as error:
@@ -143,6 +136,27 @@ def document(
         _say("Page: ", write_document(docs))
     except InputError as error:
         raise Failure(str(error), 2) from error
+
+
+def _run_each(wanted: list[Experiment], out: Path, jobs: int, how: dict[str, Any]) -> Iterator[Reproduction]:
+    """One after the other with a bar each, or several at once with a bar for them all."""
+    from partwise.lab import run_experiment
+    from partwise.lab.together import run_together
+    from partwise.runs.progress import Counted, bar
+
+    folders = [out / experiment.name / how["size"] for experiment in wanted]
+    if min(jobs, len(wanted)) > 1:
+        with bar(output(), transient=True) as progress:
+            watch = Counted(progress, "experiments")
+            watch(0, len(wanted))
+            for number, result in enumerate(run_together(wanted, folders, jobs, **how), 1):
+                watch(number, len(wanted), result.experiment.name)
+                yield result
+        return
+    for experiment, folder in zip(wanted, folders, strict=True):
+        with bar(output(), transient=True) as progress:
+            result = run_experiment(experiment, folder, watch=Counted(progress, experiment.name), **how)
+        yield result
 
 
 def _wanted(names: list[str], literal: bool) -> list[Experiment]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from partwise.cli.console import Failure
 from partwise.cli.fields import OUTPUTS as OF_FIELDS
+from partwise.cli.fields import write_rows
 
 if TYPE_CHECKING:
     from partwise.cli.fields import Field
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from partwise.sources import RowSource
 
 MODEL, COMPONENTS, HISTORY, REPORT = "model.safetensors", "components.csv", "history.csv", "report.html"
+FEATURES = "features.csv"
+RANKED = 50  # features of a part in it
 FORMATS = ("csv", "parquet", "npy")
-OUTPUTS = (MODEL, COMPONENTS, HISTORY, REPORT, *(f"weights.{kind}" for kind in FORMATS), *OF_FIELDS)
+OUTPUTS = (MODEL, COMPONENTS, FEATURES, HISTORY, REPORT, *(f"weights.{kind}" for kind in FORMATS), *OF_FIELDS)
 MANY = 2_000_000  # numbers: more weights than this are written as parquet
 
 
@@ -58,6 +61,7 @@ class Results:
         features = table.feature_names or [f"feature_{j}" for j in range(model.n_features_in_)]
         components = partial(write_table, rows=model.components_, columns=features, names=parts, corner="part")
         self._write(COMPONENTS, components)
+        self._write(FEATURES, partial(write_rows, columns=RANKING, rows=ranked_features(model, features)))
         rows = partial(write_table, rows=self.weights, columns=parts, names=table.sample_names)
         self._write(f"weights.{self._format(self.weights.shape)}", rows)
         if hasattr(model, "history_"):
@@ -108,6 +112,23 @@ class Results:
         if self.job.weights_format != "auto":
             return self.job.weights_format
         return "parquet" if shape[0] * shape[1] > MANY else "csv"
+
+
+RANKING = ["part", "rank", "feature", "weight", "specificity"]
+
+
+def ranked_features(model: Any, names: list[str]) -> list[list[Any]]:
+    """The features of every part as ``top_features`` has them: by specificity, or by weight where parts have signs."""
+    from partwise.profiles.base import figure
+
+    signed = bool((model.components_ < 0.0).any())
+    ranked = model.top_features(None, RANKED, by="weight" if signed else "specificity")
+    place, rows = {name: i for i, name in enumerate(names)}, []
+    for part, h, best in zip(model.part_names_, model.components_, ranked, strict=True):
+        for rank, (feature, score) in enumerate(best):
+            i = place[feature] if isinstance(feature, str) else feature
+            rows.append([part, rank + 1, names[i], figure(h[i]), "" if signed else figure(score)])
+    return rows
 
 
 def write_history(path: Path, history: Any) -> None:

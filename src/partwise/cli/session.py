@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from partwise.cli.console import INTERRUPTED, Failure, Voice, errors, plain, told
-from partwise.cli.fields import Field, keep_parts
+from partwise.cli.fields import STARTS, Field, keep_parts
 from partwise.cli.files import writing
 from partwise.cli.fitting import Fitted, align_start, build_model, check_names, fit, judged, start_file
 from partwise.cli.outcome import believed, decided, other_methods, outcome, outputs_of, told_result
@@ -111,12 +111,13 @@ class Session:
     def prospect(self) -> str:
         """What --resume would do."""
         finished = self.folder.manifest["fit"].get("finished")
-        return "goes on" if finished or self.folder.checkpoint.exists() else "begins anew"
+        return "goes on" if finished or self.folder.checkpoint.exists() or self.folder.has(STARTS) else "begins anew"
 
     @property
     def _kept(self) -> bool:
         """Whether there is something that --resume can go on with."""
-        return self.resume or self.folder.checkpoint.exists() or MODEL in self.folder.manifest["outputs"]
+        outputs = self.folder.manifest["outputs"]
+        return self.resume or self.folder.checkpoint.exists() or MODEL in outputs or STARTS in outputs
 
     def _give_up(self, begun: bool) -> None:
         """Leave what can be gone on with, or nothing; an earlier run that this one has not begun to replace stays."""
@@ -276,18 +277,23 @@ class Session:
         manifest.update(parameters=manifest["parameters"] | {"n_components": k})
 
     def _agree(self, model: Any, source: RowSource, progress: Any) -> None:
-        """Begin at what many starts agree on; a run that is gone on with has begun already."""
-        from partwise.belief.consensus import agreement
+        """Begin at what many starts agree on, which a run that is gone on with has found already."""
+        from partwise.belief.consensus import Agreement, agreement
+        from partwise.runs import read_state, write_state
         from partwise.runs.progress import Counted
 
         starts = self.job.starts
-        if starts is None or (self.resume and (self.folder.checkpoint.exists() or self.folder.has(MODEL))):
+        if starts is None:
             return
-        count = Counted(progress, "Starts")
-        with self.timings.of("starts"), told(2):
-            found = agreement(
-                model, source, n_starts=starts, random_state=self.job.seed, watch=lambda done: count(done, starts)
-            )
+        if self.resume and self.folder.has(STARTS):
+            found = Agreement(**read_state(self.folder.path / STARTS)[0])
+        else:
+            count = Counted(progress, "Starts")
+            with self.timings.of("starts"), told(2):
+                found = agreement(
+                    model, source, n_starts=starts, random_state=self.job.seed, watch=lambda done: count(done, starts)
+                )
+            self.folder.write(STARTS, lambda path: write_state(path, vars(found)))
         self.field.agreement = found
         model.set_params(init=found.start)
 

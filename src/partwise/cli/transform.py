@@ -47,7 +47,8 @@ def transform(
 
     The data is prepared as it was for the fit (tf-idf and the like). Features
     are matched by name where both have names, and may come in any order;
-    without names their number must agree.
+    without names their number must agree. What the fit left out (--varying,
+    --columns, --drop), or the modality that it took, need not be told again.
 
     Exit codes: 0 done, 1 failed, 2 wrong usage or data that cannot be used,
     130 interrupted.
@@ -66,9 +67,11 @@ def transform(
         make_folder(out.parent)
         with bar(errors(), hidden=saying.quiet) as progress:
             with step(progress, "Reading"):
-                table = _as_fitted(reading, model, fitted, data).read(data)
+                kept = _kept(model)
+                table = _as_fitted(reading, kept, fitted, data).read(data)
                 words = table.format in WORDS  # those that the model does not know are none of its features
-                ignore_extra, fill_missing = ignore_extra or words, fill_missing or words
+                left_out = any(name in kept for name in ("varying", "columns", "drop"))  # as in the fit
+                ignore_extra, fill_missing = ignore_extra or words or left_out, fill_missing or words
                 source = _matched(fitted, table, data, ignore_extra=ignore_extra, fill_missing=fill_missing)
             with step(progress, "Weights"):
                 weights, error = _weights(fitted, source, data, table)
@@ -83,19 +86,25 @@ def transform(
         )
 
 
-def _as_fitted(reading: Reading, path: Path, model: Any, data: str) -> Reading:
-    """How new texts are read: as those of the fit, of which its folder and the model's words tell."""
+def _kept(path: Path) -> dict[str, Any]:
+    """How the data of the fit was read, if the folder of the model tells."""
     from partwise.exceptions import InputError
     from partwise.runs import MANIFEST, read_manifest
 
-    if reading.given():
-        return reading
-    names = getattr(model, "feature_names_in_", ())
     folder = path if path.is_dir() else path.parent
-    kept: dict[str, Any] = {}
     if (folder / MANIFEST).is_file():
         with suppress(InputError, OSError):
-            kept = read_manifest(folder, {"job": dict}, of="partwise fit")["job"].get("reading", {})
+            return dict(read_manifest(folder, {"job": dict}, of="partwise fit")["job"].get("reading", {}))
+    return {}
+
+
+def _as_fitted(reading: Reading, kept: dict[str, Any], model: Any, data: str) -> Reading:
+    """How new texts and modalities are read: as those of the fit, of which its folder and the model's words tell."""
+    if kept.get("modality") and reading.modality is None and data.lower().endswith(".h5mu"):
+        reading = replace(reading, modality=kept["modality"])
+    if set(reading.given()) - {"modality"}:
+        return reading
+    names = getattr(model, "feature_names_in_", ())
     wanted: dict[str, Any] = {name: kept[name] for name in ("format", "text", "encoding") if name in kept}
     if wanted.get("format") == "documents" and Path(data).is_dir():
         wanted = {name: value for name, value in wanted.items() if name == "encoding"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -43,8 +44,8 @@ class AND(Floored, Monitored):
     :math:`\varphi_\alpha` sets weights below the threshold :math:`\alpha` to zero, and takes T gradient steps
     :math:`H \leftarrow H + \eta\, W^\top (X - W H)`; the threshold falls from stage to stage. From a start that is
     near, the true parts are recovered under strong correlations of the weights. Components may have negative entries
-    if the data has; if not, one that is negative beyond the noise at the end is told, and fitted anew without.
-    :class:`Facets` is our faster form, which also sees noise.
+    if the data has; if not, one that is negative beyond the noise at the end is told, and fitted anew without
+    (`signs`). :class:`Facets` is our faster form, which also sees noise.
 
     Parameters
     ----------
@@ -81,6 +82,9 @@ class AND(Floored, Monitored):
         Thresholds do not fall below this many standard deviations of the noise in the decoded weights, which is
         estimated from what lies outside the span of the components. 0 ignores the noise, as the published algorithm
         does, whose error rises again; 2 is a good value.
+    signs : {"refit", "keep"}, default="refit"
+        What becomes of components of data without negative entries that came out negative beyond the noise: they are
+        fitted anew without, or kept, as the published algorithm does. Both are told.
     max_iter : int, default=300
         Largest number of stages.
     tol : float, default=1e-10
@@ -113,10 +117,10 @@ class AND(Floored, Monitored):
         from sample to sample make it 3 to 10. Thresholds know it.
     below_zero_ : ndarray of shape (n_components,)
         Of data without negative entries: the share of the squared size of each component that came out below zero, if
-        that was more than noise makes so. The components were then fitted anew without negative entries, and above 0.01
-        a warning tells; else zeros.
+        that was more than noise makes so. The components were then fitted anew without negative entries, unless `signs`
+        is "keep", and above 0.01 a warning tells; else zeros.
     constrained_cost_ : float
-        By how much that raised the reconstruction error; 0 if there was nothing to do.
+        By how much that raised the reconstruction error; 0 if there was nothing to do, NaN if they were kept.
     reconstruction_error_ : float
         ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
@@ -168,6 +172,7 @@ class AND(Floored, Monitored):
         "known": [dict, None],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "floor": [Interval(Real, 0, None, closed="left")],
+        "signs": [StrOptions({"refit", "keep"})],
     }
 
     def __init__(
@@ -183,6 +188,7 @@ class AND(Floored, Monitored):
         known: dict[str, Any] | None = None,
         batch_size: int | None = None,
         floor: float = 0.0,
+        signs: str = "refit",
         max_iter: int = 300,
         tol: float = 1e-10,
         monitor: bool = False,
@@ -199,11 +205,16 @@ class AND(Floored, Monitored):
         self.known = known
         self.batch_size = batch_size
         self.floor = floor
+        self.signs = signs
         self.max_iter = max_iter
         self.tol = tol
         self.monitor = monitor
         self.random_state = random_state
         self.callbacks = callbacks
+
+    @property
+    def _refits_signs(self) -> bool:
+        return self.signs == "refit"
 
     def partial_fit(self, X: Any, y: Any = None) -> AND:
         """Take one gradient step on a batch of samples: a stream is learnt batch by batch.
@@ -264,6 +275,8 @@ class AND(Floored, Monitored):
                 H0 = make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=False)
             self._online = self._batch_state(H0, self.noise_ * signal.colour)
             self.n_iter_ = 0
+        else:
+            self._online = deepcopy(self._online)  # the other is for a batch that fails
         if self._online.over:
             raise InputError("thresholds: the sequence has ended; no further stage is possible", parameter="thresholds")
         self._online.eta = self.eta  # a smaller one, should the last have been too large

@@ -202,7 +202,7 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
         self
             The fitted estimator.
         """
-        self._fit(X)
+        self._fit_whole(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -220,8 +220,7 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
         ndarray or Dask array of shape (n_samples, n_components)
             Non-negative weights.
         """
-        X = known(X)
-        return self._given_back(X, self._weights_of(*self._fit(X, weights=True)))
+        return self._fit_decoded(X)
 
     def transform(self, X: Any) -> Any:
         """Weights of ``X`` for the components found, each sample exact and by itself.
@@ -356,38 +355,52 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
         state: State | None = None,
         told: Told = NOTHING,
     ) -> tuple[RowSource, Any]:
-        """Fit, or leave everything as it was; weights are None if not wanted, or if Ctrl-C came meanwhile."""
-        with self._all_or_nothing():
-            source, self.components_ = self._run(X, truth, state, told)
-            observed = self._observed
-            self.__dict__.pop("_observed", None)
-            self.__dict__.pop("part_labels_", None)  # names of other parts
-            self.n_components_ = len(self.components_)
-            self.reconstruction_error_ = np.nan
-            W, interrupted = None, False
-            try:
-                with steady(source):
-                    W = self._decode(source, stored=stored, observed=observed) if weights else None
-                    Ht = np.ascontiguousarray(self.components_.T)
-                    decode = self._block_decoder(source.dtype, observed)
-                    squared, norm, known = residual_sums(source, Ht, W=W, decode=decode, observed=observed)
-                check_steady(source, known)
-                self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
-            except KeyboardInterrupt:
-                interrupted = True
-        if interrupted:
+        """Fit; weights are None if not wanted, or if Ctrl-C came meanwhile."""
+        source, self.components_ = self._run(X, truth, state, told)
+        observed = self._observed
+        self.__dict__.pop("_observed", None)
+        self.__dict__.pop("part_labels_", None)  # names of other parts
+        self.n_components_ = len(self.components_)
+        self.reconstruction_error_ = np.nan
+        W = None
+        try:
+            with steady(source):
+                W = self._decode(source, stored=stored, observed=observed) if weights else None
+                Ht = np.ascontiguousarray(self.components_.T)
+                decode = self._block_decoder(source.dtype, observed)
+                squared, norm, known = residual_sums(source, Ht, W=W, decode=decode, observed=observed)
+            check_steady(source, known)
+            self.reconstruction_error_ = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
+        except KeyboardInterrupt:
+            pass  # the components are kept
+        return source, W
+
+    def _tell(self) -> None:
+        """Warn of what a fit has come to, when it is safe: a warning that is made an error does not lose it."""
+        if np.isnan(self.reconstruction_error_):
             warnings.warn(
                 "interrupted while the weights were computed; the components are kept, reconstruction_error_ is NaN",
                 RuntimeWarning,
                 stacklevel=user_level(),
             )
-        return source, W
 
-    @staticmethod
-    def _weights_of(source: RowSource, W: Any) -> Any:
-        if W is None:
+    def _fit_whole(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
+        """Fit, with all that a method does behind it, or leave everything as it was."""
+        with self._all_or_nothing():
+            fitted = self._fit(X, truth, **how)
+        self._tell()
+        return fitted
+
+    def _fit_decoded(self, X: Any, truth: Any = None, **how: Any) -> Any:
+        """The same, and the weights as they are given back; Ctrl-C while they are computed leaves the components."""
+        X = known(X)
+        with self._all_or_nothing():
+            source, W = self._fit(X, truth, weights=True, **how)
+            given = None if W is None else self._given_back(X, source.deliver(W))
+        self._tell()
+        if given is None:
             raise KeyboardInterrupt
-        return source.deliver(W)
+        return given
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -552,7 +565,7 @@ class Looped(Ended, Factorization):
         self
             The fitted estimator.
         """
-        self._fit(X, truth, state=state)
+        self._fit_whole(X, truth, state=state)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, truth: Any = None, state: State | None = None) -> Any:
@@ -574,8 +587,7 @@ class Looped(Ended, Factorization):
         ndarray or Dask array of shape (n_samples, n_components)
             Non-negative weights.
         """
-        X = known(X)
-        return self._given_back(X, self._weights_of(*self._fit(X, truth, weights=True, state=state)))
+        return self._fit_decoded(X, truth, state=state)
 
     def _begin(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
@@ -635,10 +647,9 @@ class Looped(Ended, Factorization):
         )
         return result.components
 
-    def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
-        fitted = super()._fit(X, truth, **how)
+    def _tell(self) -> None:
+        super()._tell()
         telling.warn(self.stop_, type(self).__name__, tol=self._limits()[1])
-        return fitted
 
     def _measures(self, truth: Any) -> Callable[[Progress], dict[str, float]]:
         """What the history records when a truth is given."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,12 @@ from partwise.estimators.likelihood import Likelihood
 from partwise.estimators.multiplicative import MU
 from partwise.estimators.observing import Told
 from partwise.exceptions import InputError
+from partwise.io.opening import open_source
 from partwise.linalg.nnls import check_components
 from partwise.linalg.reweighed import named_loss
 from partwise.metrics.residuals import squared_residual
+from partwise.sources import RowSource, blocks
+from partwise.sources.observed import Observed
 from partwise.starts.making import check_nonnegative
 
 METHODS = {"hals": HALS, "anls": ANLS, "mu": MU, "likelihood": Likelihood}
@@ -61,6 +64,7 @@ def factorize(
     W: npt.ArrayLike | None = None,
     H: npt.ArrayLike | None = None,
     update_H: bool = True,
+    update_W: bool = True,
     loss: float | str | tuple[str, float] = "frobenius",
     method: str | None = None,
     init: Any = None,
@@ -79,12 +83,15 @@ def factorize(
     k : int, optional
         Number of parts; by default those of ``H``, or the smaller of the numbers of samples and features.
     W : array-like of shape (n_samples, k), optional
-        Weights to start with, beside ``H``: then the updates begin at exactly this pair.
+        Weights to start with, beside ``H``: then the updates begin at exactly this pair. Or weights to keep.
     H : array-like of shape (k, n_features), optional
         Parts to start with, or to keep.
     update_H : bool, default=True
         Whether parts are sought; else they stay as they are, and only weights are: exactly, for the squared error and
         the Kullback-Leibler divergence.
+    update_W : bool, default=True
+        Whether weights are sought; else they stay as they are (a design, known concentrations) and only parts are, as
+        the weights of the transposed data, which is read into memory.
     loss : float, {"frobenius", "kullback-leibler", "itakura-saito"} or (str, float), default="frobenius"
         The beta-divergence, by name or number, ``("negative-binomial", dispersion)`` or ``("huber", delta)``.
     method : {"hals", "anls", "mu", "likelihood"}, optional
@@ -99,7 +106,7 @@ def factorize(
     Returns
     -------
     W : ndarray or Dask array of shape (n_samples, k)
-        Weights, the best ones for ``H``.
+        Weights, the best ones for ``H``; where MU began with weights, those that its last update left.
     H : ndarray of shape (k, n_features)
         Parts.
     info : Factorized
@@ -120,6 +127,9 @@ def factorize(
     beta = _beta(loss) if named is None else np.nan
     kind = METHODS[_method(method, beta)]
     given: dict[str, Any] = {"beta_loss": named or beta, **options} if kind is MU else dict(options)
+    told = Told(mask, sample_weight, feature_weight, entry_weight)
+    if not update_W:
+        return _parts(kind, given, X, W, H, told, update_H)
     if H is None and (W is not None or not update_H):
         name = "W" if W is not None else "update_H"
         raise InputError(f"{{parameter}}{'' if name == 'W' else '=False'} needs H", parameter=name)
@@ -127,34 +137,87 @@ def factorize(
     if start is not None:
         given["init"] = start
     model = kind(k, **given)
-    told = {"mask": mask, "sample_weight": sample_weight, "feature_weight": feature_weight}
     if not update_H:
-        return _weights(model, X, H, W, told, entry_weight)
-    found = model.fit_transform(X, **told, entry_weight=entry_weight)
-    facts = (model.reconstruction_error_, model.n_iter_, model.converged_, model.stop_reason_, model.kkt_)
+        return _weights(model, X, H, W, told)
+    how = {"mask": mask, "sample_weight": sample_weight, "feature_weight": feature_weight, "entry_weight": entry_weight}
+    found = model.fit_transform(X, **how)
+    error = model.reconstruction_error_
+    if "weights_" in vars(model):  # for a loss that is not convex the best ones may be those of another minimum
+        found = model.weights_
+        error = _error(*model._readable(X, told), found, model)
+    facts = (error, model.n_iter_, model.converged_, model.stop_reason_, model.kkt_)
     return found, model.components_, Factorized(*facts, model.history_, model)
 
 
-def _weights(
-    model: Any, X: Any, H: Any, W: Any, told: dict[str, Any], entry_weight: Any
-) -> tuple[Any, npt.NDArray[Any], Factorized]:
+def _weights(model: Any, X: Any, H: Any, W: Any, told: Told) -> tuple[Any, npt.NDArray[Any], Factorized]:
     """Weights of given parts."""
     if W is not None:
         raise InputError("{parameter} is not used with update_H=False: weights are exact", parameter="W")
-    if told["sample_weight"] is not None:
+    if told.samples is not None:
         raise InputError("{parameter} changes no weights of given parts", parameter="sample_weight")
-    model._validate_params()
-    source = model._rows_of(X, reset=True)
-    model.components_ = check_components(H, source.shape[1], name="H").astype(source.dtype)
-    check_nonnegative(model.components_, "H")
-    source, observed = model._readable(X, Told(told["mask"], None, told["feature_weight"], entry_weight))
+    source = _given(model, X, H)
+    source, observed = model._readable(X, told)
     if observed.features is not None:
         model.feature_weight_ = observed.features
     found = model._decode(source, observed=observed)
-    Ht = np.ascontiguousarray(model.components_.T)
-    squared, norm = squared_residual(source, Ht, W=found, observed=observed)
-    error = float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
-    return source.deliver(found), model.components_, Factorized(error, 0, True, "parts are given", np.nan, None, model)
+    facts = (_error(source, observed, found, model), 0, True, "parts are given", np.nan, None, model)
+    return source.deliver(found), model.components_, Factorized(*facts)
+
+
+def _parts(
+    kind: Any, given: dict[str, Any], X: Any, W: Any, H: Any, told: Told, update_H: bool
+) -> tuple[Any, npt.NDArray[Any], Factorized]:
+    """Parts for given weights: the weights of the transposed data, whose parts the given weights are."""
+    if W is None:
+        raise InputError("{parameter}=False needs W", parameter="update_W")
+    if H is not None or not update_H:
+        message = "{parameter} is not used with update_W=False: parts are exact"
+        raise InputError(message, parameter="H" if H is not None else "update_H")
+    if told.features is not None:
+        raise InputError("{parameter} changes no parts of given weights", parameter="feature_weight")
+    about = ("l1_W", "l2_W", "smooth_H", "unimodal_H", "sparseness_H", "fixed", "bounds", "closure")
+    for name in about:
+        if not (given.get(name) is None or (np.isscalar(given[name]) and not given[name])):
+            raise InputError("{parameter} is not for parts of given weights", parameter=name)
+    model = kind(**given)
+    model._validate_params()
+    model._rows_of(X, reset=True)
+    n = model._readable(X, told)[0].shape[
+        0
+    ]  # refuses, by their names, what the transposed ones would have other names for
+    if np.ndim(W) != 2 or len(W) != n:
+        message = f"{{parameter}} must have shape ({n}, components); got {np.shape(W)}"
+        raise InputError(message, parameter="W", kind="shape")
+    rows = check_components(W, np.shape(W)[1], name="W")
+    check_nonnegative(rows, "W")
+    swapped = {name.replace("_H", "_W"): value for name, value in given.items() if name not in about}
+    turned = Told(_turned(told.mask), None, told.samples, _turned(told.entries))
+    found, _, info = _weights(kind(**swapped), _turned(X), rows.T, None, turned)
+    _given(model, X, found.T)
+    return rows, model.components_, replace(info, reason="weights are given", model=model)
+
+
+def _turned(X: Any) -> Any:
+    """The transpose, in memory."""
+    if X is None:
+        return None
+    source = open_source(X)
+    return blocks.transposed(source.take(np.arange(source.shape[0])))
+
+
+def _given(model: Any, X: Any, H: Any) -> RowSource:
+    """Put parts into a model that was not fitted."""
+    model._validate_params()
+    source: RowSource = model._rows_of(X, reset=True)
+    model.components_ = check_components(H, source.shape[1], name="H").astype(source.dtype)
+    check_nonnegative(model.components_, "H")
+    return source
+
+
+def _error(source: RowSource, observed: Observed, W: Any, model: Any) -> float:
+    """``|X - W H| / |X|``, of what is known and as it counts."""
+    squared, norm = squared_residual(source, np.ascontiguousarray(model.components_.T), W=W, observed=observed)
+    return float(np.sqrt(squared / norm)) if norm > 0.0 else 0.0
 
 
 def _beta(loss: Any) -> float:

@@ -117,7 +117,7 @@ class Penalised(Iterative):
         self
             The fitted estimator.
         """
-        self._fit(X, truth, state=state, told=Told(mask, sample_weight, feature_weight, entry_weight))
+        self._fit_whole(X, truth, state=state, told=Told(mask, sample_weight, feature_weight, entry_weight))
         return self
 
     def fit_transform(
@@ -153,8 +153,7 @@ class Penalised(Iterative):
             Non-negative weights.
         """
         told = Told(mask, sample_weight, feature_weight, entry_weight)
-        X = known(X)
-        return self._given_back(X, self._weights_of(*self._fit(X, truth, weights=True, state=state, told=told)))
+        return self._fit_decoded(X, truth, state=state, told=told)
 
     def transform(self, X: Any, *, mask: Any = None, entry_weight: Any = None) -> Any:
         """Weights of ``X`` for the components found, each sample exact and by itself.

@@ -20,6 +20,7 @@ class Spanned(Looped):
 
     # of a part's squared size, a tenth of its length: of less only the report and below_zero_ tell
     _warned_below: ClassVar[float] = 0.01
+    _refits_signs: bool = True  # or components that came out negative are told, and kept
     noise_: float
     outside_: float
     colour_: float
@@ -36,16 +37,20 @@ class Spanned(Looped):
         found = constrain(source, H, noise=noise, squared_norm=seen.squared_norm)
         if found is None:
             return H
-        self.below_zero_, self.constrained_cost_ = found.below, found.cost
-        return found.components
+        self.below_zero_ = found.below
+        self.constrained_cost_ = found.cost if self._refits_signs else np.nan
+        return found.components if self._refits_signs else H
 
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         fitted = super()._fit(X, truth, **how)
         self.weight_noise_ = weight_noise(self._weighed_parts, self.noise_ * self.colour_)
+        return fitted
+
+    def _tell(self) -> None:
+        super()._tell()
         telling.warn_of_colour(self.colour_, type(self).__name__)
         if self.below_zero_.max(initial=0.0) > self._warned_below:
             telling.warn_of_signs(self.below_zero_, self.constrained_cost_, type(self).__name__)
-        return fitted
 
 
 class Floored(Spanned):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +28,7 @@ class Streamed(Looped):
         ----------
         X : array-like, sparse matrix or source of shape (n_samples, n_features), or an iterator
             One sample (a vector), a batch, or an iterator of samples and batches, which may be endless: Ctrl-C ends it
-            and keeps what was learnt. What an error in a stream finds learnt stays learnt.
+            and keeps what was learnt. A batch that fails is not learnt; what came before it in a stream stays.
         y : ignored
             There for scikit-learn's interface.
 
@@ -36,15 +38,29 @@ class Streamed(Looped):
             The estimator.
         """
         self._validate_params()
-        try:
-            for item in X if isinstance(X, Iterator) else (X,):
-                with self._all_or_nothing():
-                    source = self._checked(item)
-                self._learn(source)
-        finally:
-            if hasattr(self, "_learner"):
-                self._publish()
+        stream = isinstance(X, Iterator)
+        with nullcontext() if stream else self._unlearning():
+            try:
+                for item in X if stream else (X,):
+                    with self._unlearning() if stream else nullcontext():
+                        with self._all_or_nothing():
+                            source = self._checked(item)
+                        self._learn(source)
+            finally:
+                if hasattr(self, "_learner"):
+                    self._publish()
         return self
+
+    @contextmanager
+    def _unlearning(self) -> Iterator[None]:
+        """Whatever fails leaves estimator and learner as they were; Ctrl-C leaves what is learnt by then."""
+        learner, known = copy(vars(self).get("_learner")), dict(vars(self))
+        try:
+            yield
+        except Exception:
+            self.__dict__.clear()
+            self.__dict__.update(known if learner is None else known | {"_learner": learner})
+            raise
 
     def _checked(self, X: Any) -> RowSource:
         """The samples as a source, looked at before one of them is learnt; a first batch brings a learner."""

@@ -147,23 +147,26 @@ def warn_of_colour(colour: float, name: str) -> None:
 
 
 def warn_of_signs(below: npt.NDArray[Any], cost: float, name: str) -> None:
-    """Warn of components of non-negative data that came out negative, and were fitted anew.
+    """Warn of components of non-negative data that came out negative, and were fitted anew or kept.
 
     Parameters
     ----------
     below : ndarray of shape (n_components,)
         Share of the squared size of each that was below zero.
     cost : float
-        What the constraint has added to the reconstruction error.
+        What the constraint has added to the reconstruction error; NaN if they were kept as they are.
     name : str
         The estimator.
     """
     worst = int(np.argmax(below))
+    outcome = "They are kept as they are"
+    if not np.isnan(cost):
+        outcome = "All components were fitted anew without negative entries, which changes the reconstruction error by "
+        outcome += f"{cost:+.2g}"
     text = (
         f"{name}: component {worst} {CAME_OUT} ({below[worst]:.1%} of its squared size), and the data has no negative "
-        f"entries: noise, or parts that vary from sample to sample, misled it. All components were fitted anew without "
-        f"negative entries, which changes the reconstruction error by {cost:+.2g}; do not trust them without a look, "
-        "and try Archetypes"
+        f"entries: noise, or parts that vary from sample to sample, misled it. {outcome}; do not trust them without a "
+        "look, and try Archetypes"
     )
     warnings.warn(DegenerateDataWarning(text, kind="negative-part"), stacklevel=user_level())
 

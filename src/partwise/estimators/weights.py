@@ -33,7 +33,7 @@ def fit_weights(model: Factorization, source: RowSource, state: State | None = N
     ndarray or ScratchRows of shape (n_samples, n_components)
         As `stored_weights` returns them.
     """
-    return model._fit(source, weights=True, stored=True, state=state)[1]
+    return model._fit_whole(source, weights=True, stored=True, state=state)[1]
 
 
 def stored_weights(model: Factorization, source: RowSource, *, check: bool = True) -> Any:

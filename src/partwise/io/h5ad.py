@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partwise.door.guard import fail, reading, size_text
+from partwise.door.matrices import check_form
 from partwise.door.numpy_files import read_array
 from partwise.exceptions import MissingDependencyError
 from partwise.io.names import unique_names
@@ -131,12 +132,12 @@ def main(path: str, folder: str, layer: str = "", modality: str = "") -> None:
         raise ValueError(f"there is no layer {layer!r}; there are: {known or 'none'}")
     matrix = data.raw.X if layer == "raw" else data.layers[layer] if layer else data.X
     genes = data.raw.var_names if layer == "raw" else data.var_names
+    check_form(matrix)  # before a compiled loop turns columns into rows
     X: Any = sp.csr_array(matrix) if is_sparse(matrix) else np.asarray(matrix)
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise ValueError(f"its X has type {X.dtype} and shape {X.shape}")
     place = Path(folder)
     if is_sparse(X):
-        X.check_format(full_check=True)
         for name in PARTS:
             np.save(place / f"{name}.npy", getattr(X, name), allow_pickle=False)
     else:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from partwise.door.guard import LARGEST_RATIO, check_memory, check_shape, fail, reading
+from partwise.door.matrices import flaw_of
 from partwise.io.numpy_files import as_matrix, choose
 from partwise.io.table import LARGE, Table
 from partwise.sources.blocks import is_sparse
@@ -155,7 +156,9 @@ def _sparse(path: Path, elements: _Elements, variable: _Variable) -> sp.csr_arra
     count = int(native[2][-1]) if len(starts) else 0
     # there may be room for more entries than there are
     matrix = sp.csc_array((native[0][:count].astype(float), native[1][:count], native[2]), variable.shape)
-    matrix.check_format(full_check=True)  # compiled loops trust indices
+    flaw = flaw_of(matrix.indptr, matrix.indices, len(matrix.data), variable.shape[::-1])
+    if flaw:
+        raise fail(path, f"{variable.name} is a damaged sparse matrix: {flaw}")
     X = sp.csr_array(matrix)
     X.sum_duplicates()
     return X

@@ -73,7 +73,7 @@ def _kinds(*kinds: str) -> Callable[[Size], Sequence[Case]]:
     return lambda size: [Case(kind.upper(), partial(topics, kind, size)) for kind in kinds]
 
 
-def _pace(result: Reproduction, method: str, claim: Claim) -> str:
+def pace(result: Reproduction, method: str, claim: Claim) -> str:
     """Why a competitor is ahead: what each needs, and who wins with both at their best."""
     case, than, column = (claim.arguments[name] for name in ("case", "than", "column"))
 
@@ -88,7 +88,7 @@ def _pace(result: Reproduction, method: str, claim: Claim) -> str:
     )
 
 
-def _times_as_many(result: Reproduction, method: str, *, column: str, case: str, than: str) -> float:
+def times_as_many(result: Reproduction, method: str, *, column: str, case: str, than: str) -> float:
     """How many times the method's passes (or seconds) another needs."""
     both = [result.table.mean(column, case=case, method=name) for name in (than, method)]
     # where the method itself never gets there, nobody is slower
@@ -101,14 +101,14 @@ def _share_left(result: Reproduction, method: str, *, case: str) -> float:
     return float(error[-1] / error[0]) if len(error) else NOTHING
 
 
-def _rises(result: Reproduction, method: str, *, case: str) -> float:
+def rises(result: Reproduction, method: str, *, case: str) -> float:
     """Share of the iterations in which the error rises."""
     _, error = result.curve("error", case=case, method=method, seed=0)
     return float(np.mean(np.diff(error) > 0.0)) if len(error) > 1 else NOTHING
 
 
 def _no_oscillation(result: Reproduction, method: str, claim: Claim) -> str:
-    shares = [told(_rises(result, name, case="CTM"), ".1%") for name in ("hals-plain", "hals")]
+    shares = [told(rises(result, name, case="CTM"), ".1%") for name in ("hals-plain", "hals")]
     return (
         "HALS never raises its objective here; its error rises, without and with extrapolation, in "
         f"{shares[0]} and {shares[1]} of the passes."
@@ -141,8 +141,8 @@ FIGURE1 = Experiment(
     seeds={"quick": 1, "full": 2},
     budget={"tiny": 0.03, "quick": 6.0, "full": 240.0},
     timed=True,
-    statistics={"times_as_many": _times_as_many, "share_left": _share_left, "rises": _rises},
-    explanations={"pace": _pace, "no_oscillation": _no_oscillation},
+    statistics={"times_as_many": times_as_many, "share_left": _share_left, "rises": rises},
+    explanations={"pace": pace, "no_oscillation": _no_oscillation},
     figures=(
         Figure("Error against iterations (two products each)", figures.way("n_iter", across="iterations"), "curves"),
         Figure("Error against time", figures.way(log=True)),
@@ -171,7 +171,7 @@ THRESHOLDS = Experiment(
     measures=("passes_1e-6", "error"),
     budget={"full": 600.0},
     timed=True,
-    statistics={"stops": _stops, "times_as_many": _times_as_many},
+    statistics={"stops": _stops, "times_as_many": times_as_many},
     figures=(
         Figure("Error against time", figures.way(log=True)),
         Figure("Error against stages", figures.way("n_iter", across="stages")),

@@ -11,7 +11,7 @@ import numpy as np
 from partwise import datasets
 from partwise.datasets import Mixture
 from partwise.lab import figures, phases
-from partwise.lab.and_ import DOCUMENT, START
+from partwise.lab.and_ import DOCUMENT, START, pace, rises, times_as_many
 from partwise.lab.claim import Claim
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.values import told
@@ -77,7 +77,7 @@ CORRELATIONS = Experiment(
     methods=("and-quarter", "and-published", "facets-same-start"),
     measures=("relative", "error", "correlation_bound"),
     statistics=phases.STATISTICS,
-    figures=(Figure("Where recovery ends", phases.phase("ratio", "D", across="ratio", up="D")),),
+    figures=(Figure("Where recovery ends", phases.phase("ratio", "D", across="ratio", up="D"), "table"),),
 )
 
 
@@ -103,6 +103,12 @@ def _no_constant(result: Reproduction, method: str, claim: Claim) -> str:
     )
 
 
+def _by_q(result: Reproduction, method: str, claim: Claim) -> str:
+    found = phases.borders(result, method, "ratio", "q")
+    listed = ", ".join(f"{told(border, 'g')} (q = {q:g})" for q, border in found.items())
+    return f"Largest ratio up to which the truth is recovered: {listed}. Steps of the grid are that far apart."
+
+
 DECAY = Experiment(
     name="and-decay",
     title="Theorem 4: the larger the order of decay, the more correlation",
@@ -114,8 +120,8 @@ DECAY = Experiment(
     methods=("and-published", "and-theorem-4", "facets-same-start"),
     measures=("relative", "error", "correlation_bound"),
     statistics=phases.STATISTICS,
-    explanations={"no_constant": _no_constant},
-    figures=(Figure("Where recovery ends", phases.phase("ratio", "q", across="ratio", up="q")),),
+    explanations={"no_constant": _no_constant, "by_q": _by_q},
+    figures=(Figure("Where recovery ends", phases.phase("ratio", "q", across="ratio", up="q"), "table"),),
 )
 
 
@@ -292,6 +298,15 @@ def _slows_down(result: Reproduction, method: str, claim: Claim) -> str:
     )
 
 
+def _does_not_oscillate(result: Reproduction, method: str, claim: Claim) -> str:
+    shares = [
+        f"{told(rises(result, method, case=case), '.1%')} ({case})"
+        for case in result.table.distinct("case")
+        if len(result.table.where(case=case, method=method))
+    ]
+    return f"Passes in which the error rises: {', '.join(shares)}."
+
+
 CTM = Experiment(
     name="and-correlated-topics",
     title="A correlated topic model that deserves the name",
@@ -300,9 +315,16 @@ CTM = Experiment(
     "logits come in pairs of correlation 0.9 to 0.99, so that the largest correlation of two weights is between 0.1 "
     "and 0.7 (the table has it). Each also with weights below 0.05 set to 0: documents of a few topics.",
     cases=_ctm_cases,
-    methods=("and-published", "facets-same-start"),
-    measures=("relative", "error", "weight_correlation"),
-    explanations={"never_absent": _never_absent, "fresh_logits": _fresh_logits, "slows_down": _slows_down},
+    methods=("and-published", "facets-same-start", "hals-plain", "anls"),
+    measures=("relative", "error", "weight_correlation", "passes_1e-2", "passes_1e-6"),
+    statistics={"times_as_many": times_as_many, "rises": rises},
+    explanations={
+        "never_absent": _never_absent,
+        "fresh_logits": _fresh_logits,
+        "slows_down": _slows_down,
+        "pace": pace,
+        "does_not_oscillate": _does_not_oscillate,
+    },
     figures=(Figure("Error against stages", figures.way("n_iter", across="stages")),),
 )
 

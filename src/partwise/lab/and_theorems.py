@@ -167,7 +167,7 @@ NOISE = Experiment(
     explanations={"by_noise": _by_noise},
     figures=(
         Figure("Error against the noise", figures.against("gamma", "spectral", across="γ", panel="parts")),
-        Figure("Error / bound", figures.against("gamma", "over_noise_bound", across="γ", panel="parts")),
+        Figure("Error / bound", figures.against("gamma", "over_noise_bound", across="γ", panel="parts"), "table"),
     ),
 )
 

@@ -54,7 +54,19 @@ def border_exponent(result: Reproduction, method: str, *, along: str, by: str, *
     return float(np.polyfit(np.log(list(found)), np.log(list(found.values())), 1)[0])
 
 
-STATISTICS = {"least_border": least_border, "border_gain": border_gain, "border_exponent": border_exponent}
+def constant(
+    result: Reproduction, method: str, *, along: str, by: str, bound: str = "correlation_bound", **equal: Any
+) -> float:
+    """The unnamed constant of a bound on m: how many times it m is where recovery ends, at the least value of `by`."""
+    return _bound(result.table.where(**equal), along, by, method, bound)[1]
+
+
+STATISTICS = {
+    "least_border": least_border,
+    "border_gain": border_gain,
+    "border_exponent": border_exponent,
+    "constant": constant,
+}
 
 
 def _bound(rows: Measurements, along: str, by: str, method: str, bound: str) -> tuple[Mapping[Any, float], float]:

@@ -82,7 +82,8 @@ RECOVERY = Experiment(
     name="purification-recovery",
     title="Recovery at a geometric rate, without noise",
     document=DOCUMENT,
-    about="Every part is in a sample or not, independently (A1, A2'). Started with a tenth of the other parts, "
+    about="Every part is in a sample or not, independently (A1, A2'). Started with up to a tenth of every other part, "
+    "which is farther away than the theorem asks (purification-theorems has its own regime), "
     "the published algorithm comes down geometrically to the sampling error of a finite sample; new "
     "samples in every iteration, or the exact steps that ours ends with, go below it.",
     cases=_recovery_cases,
@@ -127,7 +128,7 @@ def _noise_cases(size: Size) -> Sequence[Case]:
     ]
 
 
-def _of_allowed(result: Reproduction, method: str, *, column: str, case: str, allowed: float) -> float:
+def of_allowed(result: Reproduction, method: str, *, column: str, case: str, allowed: float) -> float:
     """The worst error over what is allowed: the theorem's number, and at most half of the start's error."""
     found, start = (result.table.worst(column, case=case, method=name) for name in (method, "trivial-start"))
     return found / float(np.fmin(allowed, start / 2.0))
@@ -139,11 +140,12 @@ NOISE = Experiment(
     document=DOCUMENT,
     about="Every entry has noise at the bound C of Theorem 1 (adversarial: it pretends that present parts are "
     "absent) or of Theorem 2 (unbiased, √k times larger), with the absolute constant G = 1. The theorems "
-    "promise an l1 error of at most 2c.",
+    "promise an l1 error of at most 2c, from a start with ‖E‖ₛ = 1/10; this one is farther away, with up to a tenth of "
+    "every other part (purification-theorems has their own regime).",
     cases=_noise_cases,
     methods=("purification-published", "purification", "purification-pinv"),
     measures=("l1",),
-    statistics={"of_allowed": _of_allowed},
+    statistics={"of_allowed": of_allowed},
     figures=(Figure("Error against the theorem's c", figures.against("c", "l1", across="c", panel="kind", logs="y")),),
 )
 

@@ -15,7 +15,7 @@ from partwise.lab import figures
 from partwise.lab.claim import Claim
 from partwise.lab.contenders.purification import ACTIVE
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
-from partwise.lab.purification import DOCUMENT
+from partwise.lab.purification import DOCUMENT, of_allowed
 from partwise.lab.values import NOTHING, told
 
 LEVEL = 0.1  # l = 1/10 of all theorems
@@ -140,7 +140,7 @@ THEOREMS = Experiment(
     methods=("purification-theorem", "purification"),
     measures=("sigma", "E1", "N1", "l1"),
     seeds={"quick": 1, "full": 2},
-    statistics={"conclusion": conclusion},
+    statistics={"conclusion": conclusion, "of_allowed": of_allowed},
     figures=(
         Figure("‖E‖₁ against the constant G", figures.against("G", "E1", across="G", panel="theorem")),
         Figure("‖N‖₁ against the constant G", figures.against("G", "N1", across="G", panel="theorem")),
@@ -180,6 +180,16 @@ def _sampling(result: Reproduction, method: str, claim: Claim) -> str:
     )
 
 
+def _by_samples(result: Reproduction, method: str, claim: Claim) -> str:
+    """What is left is of the number of samples of an iteration: it falls with them."""
+    rows = result.table.where(method=method, parts=claim.arguments["parts"])
+    listed = ", ".join(
+        f"{told(rows.worst('impurity', times=times), '.3f')} ({times:g} x the samples)"
+        for times in sorted(rows.distinct("times"))
+    )
+    return f"It is the sampling error of the last iterations, N = poly(n, 1/ε) being more than these samples: {listed}."
+
+
 FIXED = Experiment(
     name="purification-fixed-sample",
     title="One sample: the published algorithm ends worse than it started",
@@ -192,7 +202,7 @@ FIXED = Experiment(
     methods=("purification-theorem-fixed", "purification-theorem", "purification"),
     measures=("impurity", "E1", "sample_E1", "l1"),
     seeds={"quick": 1, "full": 2},
-    explanations={"sampling": _sampling},
+    explanations={"sampling": _sampling, "by_samples": _by_samples},
     figures=(
         Figure(
             "‖E‖₁ against the number of samples",
@@ -272,6 +282,19 @@ def _not_needed(result: Reproduction, method: str, claim: Claim) -> str:
     )
 
 
+def _rare(result: Reproduction, method: str, claim: Claim) -> str:
+    """The sampling error of the rarest part, at every C2/c2."""
+    rows = result.table.where(method=method)
+    listed = ", ".join(
+        f"{told(rows.worst('impurity', times=times), '.3f')} ({times:g})" for times in sorted(rows.distinct("times"))
+    )
+    exact = told(result.table.worst("impurity", method="purification", times=claim.arguments["times"]), ".1e")
+    return (
+        f"It is the sampling error of the part that is rare; by C2/c2: {listed}. Exact steps on one sample, without "
+        f"balancing, end at {exact}."
+    )
+
+
 BALANCING = Experiment(
     name="purification-balancing",
     title="Some parts much rarer than others, and balancing",
@@ -285,7 +308,7 @@ BALANCING = Experiment(
     methods=("purification-theorem", "purification-balanced", "purification"),
     measures=("impurity", "proportions", "l1", "sigma"),
     seeds={"quick": 1, "full": 2},
-    explanations={"not_needed": _not_needed},
+    explanations={"not_needed": _not_needed, "rare": _rare},
     figures=(Figure("‖E‖₁ + ‖N‖₁ against C2/c2", figures.against("times", "impurity", across="C2 / c2")),),
 )
 

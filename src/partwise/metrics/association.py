@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from partwise.exceptions import InputError
+from partwise.exceptions import InputError, Place
 from partwise.metrics.checks import Matrix
-from partwise.sources import blocks, source_of
+from partwise.sources import blocks, inspect, source_of
 
 ROUNDING = 1e-13  # of a mean of squares: what is left of it in a variance says nothing
 
@@ -24,7 +24,7 @@ def association(X: Any, shares: Any) -> Matrix:
     Parameters
     ----------
     X : array-like, sparse matrix or source of shape (n_samples, n_features)
-        Counts, or other data that is not negative.
+        Counts, or other data that is not negative; NaN is refused.
     shares : array-like of shape (n_samples, n_components)
         How much of each sample is of each part.
 
@@ -53,6 +53,15 @@ def association(X: Any, shares: Any) -> Matrix:
         raise InputError(
             f"{{parameter}} must have {n} rows, one a sample; got {U.shape}", parameter="shares", kind="shape"
         )
+    bad = np.argwhere(~np.isfinite(U))
+    if len(bad):
+        raise InputError(
+            "{parameter} contains NaN or infinity in {place}: leave out samples that use no part",
+            parameter="shares",
+            kind="not-finite",
+            place=Place(*map(int, bad[0])),
+        )
+    inspect(source).check(allow_negative=False, squares=False)
     sums, squares, product = source.reduce(_moments, source.place(U))
     mean, square = sums / n, squares / n
     varies = square - mean**2 > ROUNDING * square
@@ -60,6 +69,29 @@ def association(X: Any, shares: Any) -> Matrix:
     centred = (product - U.sum(axis=0)[:, None] * mean) / np.where(varies, spread, 1.0)
     found = np.linalg.lstsq(U.T @ U, np.where(varies, centred, 0.0), rcond=None)[0]
     return np.asarray(found)
+
+
+def lead(scores: Any) -> Matrix:
+    """By how much the score of a feature in a part is above zero and above that in every other part, or zero.
+
+    Of the score of :func:`association` this is specificity in deviations of the feature: a gene that goes with two
+    programs is a marker of neither.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_components, n_features)
+        Of :func:`association`.
+
+    Returns
+    -------
+    ndarray of shape (n_components, n_features)
+        None is below zero; for a single part the scores themselves, where they are above zero.
+    """
+    A = np.maximum(np.asarray(scores, np.float64), 0.0)
+    if len(A) < 2:
+        return A
+    second, first = np.sort(A, axis=0)[-2:]
+    return np.maximum(A - np.where(first == A, second, first), 0.0)
 
 
 def _moments(block: Any, U: Any) -> tuple[Any, Any, Any]:

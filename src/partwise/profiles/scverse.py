@@ -9,8 +9,7 @@ import numpy as np
 from partwise.estimators.amounts import find_amounts, shares_of
 from partwise.exceptions import InputError
 from partwise.io import open_source
-from partwise.metrics.association import association
-from partwise.metrics.specificity import specificity
+from partwise.metrics.association import association, lead
 
 
 def annotate(adata: Any, model: Any, *, key: str = "partwise") -> Any:
@@ -18,8 +17,8 @@ def annotate(adata: Any, model: Any, *, key: str = "partwise") -> Any:
 
     ``obsm["X_" + key]`` has the usage of every part by every cell (rows sum to one), which ``scanpy.pp.neighbors`` and
     ``scanpy.pl.embedding`` take as they take ``X_pca``; ``varm[key]`` the loadings of the genes,
-    ``varm[key + "_score"]`` their `partwise.metrics.association` (cNMF's score), ``varm[key + "_specificity"]`` their
-    `partwise.metrics.specificity`; ``obs[key]`` the part that a cell uses most;
+    ``varm[key + "_score"]`` their `partwise.metrics.association` (cNMF's score), ``varm[key + "_specificity"]`` by how
+    much it is above that in every other part; ``obs[key]`` the part that a cell uses most;
     ``uns[key]`` the names of the parts, the method, its parameters and its error. Genes that the model does not know
     have NaN.
 
@@ -63,7 +62,8 @@ def annotate(adata: Any, model: Any, *, key: str = "partwise") -> Any:
     W = np.asarray(model.transform(cells), np.float64)
     names = list(model.part_names_)
     shares = np.nan_to_num(shares_of(W, find_amounts(W, H.sum(axis=1))))
-    scores = {"": H, "_score": association(open_source(cells), shares), "_specificity": specificity(H)}
+    score = association(open_source(cells), shares)
+    scores = {"": H, "_score": score, "_specificity": lead(score)}
     for name, values in scores.items():
         full = np.full((adata.n_vars, len(H)), np.nan)
         full[rows] = values.T

@@ -32,7 +32,7 @@ OTHERS: tuple[str, ...] = (
 )
 OTHERS += ("#f1b6da", "#8c510a", "#01665e", "#7f7f7f", "#bcbd22", "#17becf")
 MOST = 0.95  # of the names
-ALIKE, SURE = 0.85, 0.95  # cosines from which on a part is called as the known one, or as a sum of at most three
+ALIKE, SURE = 0.85, 0.95  # cosines from which on a part is called as the known one, or as a sum: of its three largest
 SHOWN = 3
 
 
@@ -99,8 +99,8 @@ def called(found: Found) -> list[str] | None:
         best, name = int(row.argmax()), f"Signature {j + 1}"
         if row[best] >= ALIKE:
             name = f"{names[best]}-like"
-        elif one.cosine >= SURE and len(one.chosen) <= SHOWN:
-            name = "+".join(names[i] for i in one.chosen)
+        elif one.cosine >= SURE:
+            name = "+".join([*(names[i] for i in one.chosen[:SHOWN]), *["others"] * (len(one.chosen) > SHOWN)])
         result.append(name if name not in result else f"{name} {result.count(name) + 2}")
     return result
 

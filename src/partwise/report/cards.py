@@ -98,7 +98,7 @@ def make_cards(
                 samples=_samples(facts, i, names, thumbnails),
                 band=band,
                 verdict="" if told is None else verdict(told.verdict, told.expected_error),
-                doubtful=told is not None and told.verdict != "found again",
+                doubtful=told is not None and told.verdict not in ("found again", "given"),
             )
         )
     return cards

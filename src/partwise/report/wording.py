@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from partwise.belief.judging import ROUGH
+from partwise.belief.telling import off
 from partwise.estimators.telling import reason
 from partwise.metrics.conditions.induction import BETA
 from partwise.outcomes import CHANGE, GAP, KKT, Stop
@@ -223,12 +225,17 @@ def impure(moved: float) -> str:
 
 
 def came_out_negative(parts: list[tuple[str, float]], cost: float) -> str:
-    """Which parts were negative before they were fitted anew, with the shares of their squared size, and the cost."""
+    """Which parts came out negative, with the shares of their squared size, and what fitting them anew cost, if so."""
     named = [f"{name} ({percent(share)})" for name, share in parts] or ["A part"]
+    refitted = f"which {'raised' if cost > 0 else 'lowered'} the relative error by {number(abs(cost))}"
+    outcome = (
+        "They are kept as they are, as was asked."
+        if math.isnan(cost)
+        else f"All parts were fitted anew without negative entries, {refitted}."
+    )
     return (
         f"{listed(named)} came out negative, though the data is not; in brackets, the share of the squared size. "
-        "Noise, or parts that vary from sample to sample, misled the method. All parts were fitted anew without "
-        f"negative entries, which {'raised' if cost > 0 else 'lowered'} the relative error by {number(abs(cost))}. "
+        f"Noise, or parts that vary from sample to sample, misled the method. {outcome} "
         "Do not trust them without a look; Archetypes is made for such data."
     )
 
@@ -268,31 +275,29 @@ def negative(parts: list[tuple[str, float]]) -> str:
 def undetermined(error: float, interval: tuple[float, float], why: list[str]) -> str:
     """That a part is not to be believed, how wrong it may be, and why."""
     if error <= ROUGH:  # something else speaks against it than what halves make of it
-        begin = (
-            f"Fits of halves of the samples agree on it, to an error of {number(error)}, but that proves nothing here"
-        )
+        begin = f"Fits of halves of the samples agree on it within {off(error)}, but that proves nothing here"
         return "; ".join([begin, *why]) + "."
     low, high = interval
-    begin = (
-        f"Its error (the sine of an angle) is expected to be {number(error)}, between {number(low)} and {number(high)}"
-    )
+    begin = f"It is expected to be off by {off(error)} of its size, between {off(low)} and {off(high)}"
     return "; ".join([begin, *why]) + "."
 
 
 def verdict(word: str, error: float) -> str:
     """What is said of a part on its card."""
-    return f"{word}, error about {number(error)}"
+    return word if word == "given" else f"{word}, off by about {off(error)}"
 
 
 def believed(verdicts: list[str], part: str = "part", samples: str = "samples") -> str:
     """How many parts are to be believed, in the words of the field; nothing if nobody was asked."""
-    if not verdicts:
+    sought = [one for one in verdicts if one != "given"]
+    if not sought:
         return ""
-    again, roughly = verdicts.count("found again"), verdicts.count("roughly")
-    lost = len(verdicts) - again - roughly
-    if again == len(verdicts):
+    beside = f", beside {len(verdicts) - len(sought):,} given" if len(sought) < len(verdicts) else ""
+    again, roughly = sought.count("found again"), sought.count("roughly")
+    lost = len(sought) - again - roughly
+    if again == len(sought):
         which = f"The {part} is" if again == 1 else f"All {count(again, part)} are"
-        return f"{which} found again in halves of the {samples}."
+        return f"{which} found again in halves of the {samples}{beside}."
     told = [f"{again:,} found again", *([f"{roughly:,} roughly"] if roughly else [])]
     told += [f"{lost:,} not determined"] if lost else []
-    return f"Of {count(len(verdicts), part)}, in halves of the {samples}: {', '.join(told)}."
+    return f"Of {count(len(sought), part)}{beside}, in halves of the {samples}: {', '.join(told)}."

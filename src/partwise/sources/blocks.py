@@ -65,6 +65,11 @@ def dot(block: Block, M: Array) -> Array:
     return np.ascontiguousarray(out[:, :width])
 
 
+def transposed(block: Block) -> Block:
+    """Features as rows, a copy."""
+    return sp.csr_array(block.T) if is_sparse(block) else np.ascontiguousarray(block.T)
+
+
 def tdot(block: Block, W: Array) -> Array:
     """``block.T @ W`` for a row-aligned ``W``."""
     if not is_sparse(block):  # the other way round BLAS takes up to twice as long, unless there is little to do

@@ -45,23 +45,23 @@ def solve_nnls(G: np.ndarray, B: np.ndarray) -> np.ndarray:
     return np.array([nnls(R, b)[0] for b in np.linalg.solve(R.T, B.T).T])
 
 
-# --- the three references: each updates W for min 1/2 w G w' - b w', in a line or three ---------------------
+# --- the three references: each updates W for min 1/2 w G w' - b w' + slope w', in a line or three -----------
 
 
-def hals_reference(G: np.ndarray, B: np.ndarray, W: np.ndarray) -> np.ndarray:
-    W = W.copy()
+def hals_reference(G: np.ndarray, B: np.ndarray, W: np.ndarray, slope: Any) -> np.ndarray:
+    W, B = W.copy(), B - slope
     for j in range(len(G)):
         W[:, j] = np.maximum(0.0, W[:, j] - (W @ G[:, j] - B[:, j]) / G[j, j])
     return W
 
 
-def anls_reference(G: np.ndarray, B: np.ndarray, W: np.ndarray) -> np.ndarray:
-    return solve_nnls(G, B)
+def anls_reference(G: np.ndarray, B: np.ndarray, W: np.ndarray, slope: Any) -> np.ndarray:
+    return solve_nnls(G, B - slope)
 
 
-def mu_reference(G: np.ndarray, B: np.ndarray, W: np.ndarray) -> np.ndarray:
-    WG = W @ G
-    return W * np.maximum(B, 0.0) / np.where(WG > 0.0, WG, 1.0)
+def mu_reference(G: np.ndarray, B: np.ndarray, W: np.ndarray, slope: Any) -> np.ndarray:
+    WG = W @ G + slope
+    return W * B / np.where(WG > 0.0, WG, 1.0)
 
 
 def size(H: np.ndarray) -> np.ndarray:
@@ -90,9 +90,9 @@ def reference(
         W = solve_nnls(H @ H.T + W_penalty.l2 * np.eye(len(H)), X @ H.T - W_penalty.l1)
     for _ in range(rounds):
         slope, bend = nets(W, H, W_penalty, H_penalty)
-        W = update(H @ H.T + bend, X @ H.T - slope, W)
+        W = update(H @ H.T + bend, X @ H.T, W, slope)
         slope, bend = nets(H.T, W.T, H_penalty, W_penalty)
-        H = update(W.T @ W + bend, X.T @ W - slope, H.T).T
+        H = update(W.T @ W + bend, X.T @ W, H.T, slope).T
     return W, H
 
 

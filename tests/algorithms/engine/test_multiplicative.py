@@ -153,3 +153,18 @@ def test_zeros_of_the_start_can_be_left() -> None:
     for beta in (1.0, 1.5, 2.0):
         model = pw.MU(3, beta_loss=beta, init=start, max_iter=300, tol=0.0).fit(data.X)
         assert model.reconstruction_error_ < 0.02
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_l1_beside_the_squared_error_is_that_of_its_neighbours_and_makes_no_zero_that_stays(form: Any) -> None:
+    rng = np.random.default_rng(5)
+    X, W0, H0 = rng.random((20, 10)), rng.random((20, 4)) + 0.1, rng.random((4, 10)) + 0.1
+    how: dict[str, Any] = {"init": (W0, H0), "l1_W": 0.03, "l1_H": 0.03, "max_iter": 20, "tol": 0.0}
+    at, beside = (pw.MU(beta_loss=beta, **how).fit(form(X)) for beta in (2.0, 2.0 - 1e-5))
+    np.testing.assert_allclose(at.weights_, beside.weights_, rtol=1e-3)
+    np.testing.assert_allclose(at.components_, beside.components_, rtol=1e-3)
+    assert (at.weights_ > 0.0).all()  # nothing is zero before it has vanished
+    Y = at.weights_ @ at.components_
+    value = 0.5 * ((X - Y) ** 2).sum() + 0.03 * (10 * at.weights_.sum() + 20 * at.components_.sum())
+    assert at.history_["objective"][-1] == pytest.approx(value, rel=1e-12)
+    assert (np.diff(at.history_["objective"]) < 0.0).all()

@@ -136,6 +136,8 @@ def alternate(
     pair = Pair(on_W, on_H, *loss.lengths(source.shape), v=loss.feature_weights())
     here = source if light is None else light
     spare, moving = None, False
+    fixed = np.setdiff1d(np.arange(k), np.arange(k)[on_H.constraint.moving(k)])
+    known = H0[fixed]  # not rounded to single precision
     if state is None:
         ahead = H = np.ascontiguousarray(H0.T, here.dtype)
         momentum, worth, last = Momentum(), Worth(), np.inf
@@ -148,7 +150,9 @@ def alternate(
         stats = loss.totalled(stats)
         best, totals = _objective(H, stats, loss, pair), stats[2]
         del stats, opening, given, W0  # each as large as the components
-        yield Progress(_shown(H, source), best, state=_state(here, W, None, momentum, worth, last, best, totals))
+        yield Progress(
+            _shown(H, source, fixed, known), best, state=_state(here, W, None, momentum, worth, last, best, totals)
+        )
     else:
         here = source if np.dtype(state["W"].dtype) == source.dtype else here
         momentum, last, best = Momentum(float(state["age"])), float(state["last"]), float(state["best"])
@@ -161,7 +165,7 @@ def alternate(
     while True:
         if here is not source and (worth.idle >= PATIENCE or last <= tol):
             W, spare, here = source.map_rows(_widened, W, width=k), None, source
-            ahead = H = H.astype(source.dtype)
+            ahead = H = np.ascontiguousarray(_shown(H, source, fixed, known).T)
             moving, best, last = False, np.inf, np.inf
         slack = _slack(here) * size
         beta = momentum.beta if moving else 0.0
@@ -191,7 +195,7 @@ def alternate(
             moving = kkt > tol
             ahead = ahead if moving else H
         kept = _state(here, W, ahead if moving else None, momentum, worth, last, best, totals)
-        shown = _shown(H, source)
+        shown = _shown(H, source, fixed, known)
         details = {"momentum": beta, "certified": float(certified)}
         yield Progress(shown, objective, kkt, certified=certified, details=details, state=kept)
 
@@ -205,8 +209,12 @@ def _slack(source: RowSource) -> float:
     return float(64.0 * np.finfo(np.float64).eps + np.finfo(source.dtype).eps)
 
 
-def _shown(H: Array, source: RowSource) -> Array:
-    return H.T.astype(source.dtype, copy=False)
+def _shown(H: Array, source: RowSource, fixed: Array, known: Array) -> Array:
+    """The components in the type of the data; those that are given as they were given, to the bit."""
+    shown = H.T.astype(source.dtype, copy=False)
+    if len(fixed) and shown.dtype != H.dtype:
+        shown[fixed] = known
+    return shown
 
 
 def _widened(block: Block, W: Array) -> Array:

@@ -75,6 +75,10 @@ class Divergence:
         if self.every or not self.observed.plain:
             return self._counted_value(block, W, H, beside)
         total = 0.0
+        if self.beta == 2.0 and blocks.is_sparse(block):
+            crossed = float(np.vdot(blocks.dot(block, H).astype(np.float64), W))
+            squares = float(np.vdot(W.T.astype(np.float64) @ W, H.T.astype(np.float64) @ H))
+            return max(0.0, 0.5 * (float(blocks.squared_norms(block).sum()) + squares) - crossed)
         for rows, part in _chunks(block):
             if self.beta == 1.0 and not blocks.is_complete(part):
                 # entries that are not stored are zeros of X: their divergence is (WH)_ij, summed without forming it
@@ -93,6 +97,8 @@ class Divergence:
         """
         if self.every or not self.observed.plain:
             return self._counted_gradient(block, W, H, beside, of_W=True)
+        if self.beta == 2.0:
+            return blocks.dot(block, H), W @ (H.T @ H)
         negative, positive = np.empty_like(W), np.empty_like(W)
         for rows, part in _chunks(block):
             WH, weighted = self._weighted(part, W[rows], H)
@@ -104,6 +110,8 @@ class Divergence:
         """The block's share of ``(X (WH)^(beta-2))' W`` and ``(WH)^(beta-1)' W``."""
         if self.every or not self.observed.plain:
             return self._counted_gradient(block, W, H, beside, of_W=False)
+        if self.beta == 2.0:
+            return blocks.tdot(block, W), H @ (W.T @ W)
         negative, positive = np.zeros_like(H), np.zeros_like(H)
         for rows, part in _chunks(block):
             WH, weighted = self._weighted(part, W[rows], H)

@@ -15,7 +15,8 @@ DOCUMENT_LENGTH = 1000  # words that online LDA is told a document has: about th
 LDA_BATCH = 500  # documents: ten batches a pass at the published size
 # as many iterations as AND has stages: all make two products with the data in one, so that passes can be compared
 LIMIT: dict[str, Any] = {"max_iter": 250, "tol": 1e-12}
-PUBLISHED: dict[str, Any] = {"start": True, "max_iter": 250, "tol": 0.0}  # the rest is as published by default
+# the rest is as published by default
+PUBLISHED: dict[str, Any] = {"start": True, "max_iter": 250, "tol": 0.0, "signs": "keep"}
 ONCE = 8  # products with the data before the first stage of Facets: size, noise and singular vectors (counted)
 
 

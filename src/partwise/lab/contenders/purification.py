@@ -130,9 +130,9 @@ CONTENDERS: tuple[Contender, ...] = (
     ),
     Contender(
         "purification-balanced",
-        "Algorithm 1 as the theorems take it, after balancing the second moments (Section 6), r of the first decoding",
+        "Algorithm 1 as the theorems take it, after balancing the second moments by a rule of ours (Section 6 leaves "
+        "its own to an appendix that is not published), r of the first decoding",
         algorithm_1(fresh=True, balance=True, scale=None),
-        literal=True,
     ),
     Contender(
         "purification-infinite",
