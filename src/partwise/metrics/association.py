@@ -55,11 +55,12 @@ def association(X: Any, shares: Any) -> Matrix:
         )
     bad = np.argwhere(~np.isfinite(U))
     if len(bad):
+        row, column = map(int, bad[0])
         raise InputError(
             "{parameter} contains NaN or infinity in {place}: leave out samples that use no part",
             parameter="shares",
             kind="not-finite",
-            place=Place(*map(int, bad[0])),
+            place=Place(row, column),
         )
     inspect(source).check(allow_negative=False, squares=False)
     sums, squares, product = source.reduce(_moments, source.place(U))
