@@ -152,7 +152,8 @@ def factorize(
     error = model.reconstruction_error_
     if "weights_" in vars(model):  # for a loss that is not convex the best ones may be those of another minimum
         found = model.weights_
-        error = _error(*model._readable(X, told), found, model)
+        source, observed = model._readable(X, told)
+        error = _error(source, observed, found, model)
     facts = (error, model.n_iter_, model.converged_, model.stop_reason_, model.kkt_)
     return found, model.components_, Factorized(*facts, model.history_, model)
 
@@ -230,6 +231,7 @@ def _deviations(
     seen = inspect(source)
     seen.check(allow_negative=False, squares=False)
     rows = source.take(np.arange(source.shape[0]))
+    sums: tuple[float, ...]
     if not update_W:
         W = check_components(W, np.shape(W)[-1], name="W")
         found, proof = least_absolute(W.T, blocks.transposed(rows), return_certificate=True)
