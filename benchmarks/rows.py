@@ -37,8 +37,8 @@ def main(options: Namespace) -> None:
                         np.save(folder / f"{part:02}.npy", X)
         for case, (name, fit) in cases(H).items():
             for kind in ("files", "dask"):
-                seconds = []
-                for times in (1, 1, TIMES):  # the first compiles
+                best: dict[int, float] = {}
+                for number, times in enumerate([1, *([1, TIMES] * options.repeat)]):  # the first compiles
                     folder = Path(made, f"{name}{times}")
                     data: Any = folder
                     if kind == "dask":
@@ -48,10 +48,11 @@ def main(options: Namespace) -> None:
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore")
                         fit(data, n * times)
-                    seconds.append(time.process_time() - begin)
-                ratio = seconds[2] / seconds[1]
+                    if number:
+                        best[times] = min(best.get(times, np.inf), time.process_time() - begin)
+                ratio = best[TIMES] / best[1]
                 told = "ok" if ratio <= WANTED else "MISSED"
-                print(f"{case:16} {kind:6} {seconds[1]:7.2f} s {seconds[2]:7.2f} s  {ratio:5.2f} x  {told}", flush=True)
+                print(f"{case:16} {kind:6} {best[1]:7.2f} s {best[TIMES]:7.2f} s  {ratio:5.2f} x  {told}", flush=True)
 
 
 def cases(H: Any) -> dict[str, tuple[str, Any]]:
