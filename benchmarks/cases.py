@@ -38,6 +38,7 @@ CASES = {
     "judge": "benchmarks.judge",
     "parts": "benchmarks.parts",
     "peers-tests": "benchmarks.peers_tests",
+    "rows": "benchmarks.rows",
     "faults": "benchmarks.faults",
     "nnls-hard": "benchmarks.nnls_hard",
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,23 @@ def test_fixed_parts_alone_leave_nothing_to_agree_on():
         pw.consensus(pw.HALS(3, fixed=H), np.ones((20, 30)), n_starts=3)
     with pytest.raises(InputError, match="beside fixed parts"):
         pw.HALS(3, fixed=H[:1], init=(np.ones((20, 3)), H)).fit(np.ones((20, 30)))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("work", ["consensus", "judge"])
+def test_ctrl_c_in_one_of_several_fits_is_handed_on(work: str, monkeypatch: pytest.MonkeyPatch):
+    X = np.random.default_rng(0).gamma(0.5, size=(60, 3)) @ np.random.default_rng(1).gamma(0.5, size=(3, 12))
+    model = pw.HALS(3, max_iter=20, random_state=0).fit(X)
+    proper, fits = pw.HALS._begin, []
+
+    def broken(self: Any, *given: Any) -> Any:
+        fits.append(1)
+        for number, progress in enumerate(proper(self, *given)):
+            if number == 2 and len(fits) == 2:
+                raise KeyboardInterrupt
+            yield progress
+
+    monkeypatch.setattr(pw.HALS, "_begin", broken)
+    with pytest.raises(KeyboardInterrupt):
+        pw.judge(model, X) if work == "judge" else pw.consensus(pw.HALS(3), X, n_starts=4)
+    assert len(fits) == 2

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import linprog
 
 import partwise as pw
 from partwise.exceptions import InputError
@@ -151,3 +152,39 @@ def test_what_given_weights_are_not_for() -> None:
     ):
         with pytest.raises(InputError, match=match):
             pw.factorize(X, update_W=False, **given)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_least_absolute_deviations_of_both_factors(form: Any) -> None:
+    rng = np.random.default_rng(0)
+    W_true, H_true = rng.gamma(0.5, size=(60, 2)), rng.gamma(0.5, size=(2, 15))
+    clean = W_true @ H_true
+    dirty = np.where(rng.random(clean.shape) < 0.05, clean + 20.0 * clean.mean(), clean)
+    W, H, info = pw.factorize(form(dirty), 2, loss="l1", random_state=0)
+    assert info.converged
+    assert info.kkt < 1e-8
+    left = np.abs(dirty - W @ H).sum()
+    assert info.error == pytest.approx(left / dirty.sum())
+    assert left < 1.02 * np.abs(dirty - clean).sum()
+    squares = pw.factorize(dirty, 2, random_state=0)
+    assert np.abs(clean - W @ H).sum() < 0.1 * np.abs(clean - squares[0] @ squares[1]).sum()
+    once = pw.factorize(form(dirty), 2, loss="l1", random_state=0, max_iter=1)
+    assert not once[2].converged
+    assert once[2].error > info.error
+    # one row against its linear program: min sum(u + v), w H + u - v = x
+    m = 15
+    program = np.hstack([H.T, np.eye(m), -np.eye(m)])
+    best = linprog(np.r_[np.zeros(2), np.ones(2 * m)], A_eq=program, b_eq=dirty[0], bounds=(0, None)).fun
+    assert np.abs(dirty[0] - W[0] @ H).sum() == pytest.approx(best, rel=1e-7, abs=1e-9)
+    given = pw.factorize(form(dirty), H=H, update_H=False, loss="l1")
+    np.testing.assert_allclose(np.abs(dirty - given[0] @ H).sum(), left, rtol=1e-8)
+    parts = pw.factorize(form(dirty), W=W, update_W=False, loss="l1")
+    assert np.abs(dirty - W @ parts[1]).sum() <= left * (1.0 + 1e-8)
+    for wrong, match in (
+        ({"W": W, "H": H}, "update_W=False alone"),
+        ({"l2_H": 0.1}, "l2_H is nothing for loss='l1'"),
+        ({"mask": dirty > 0}, "mask is nothing"),
+        ({"update_H": False}, "update_H=False with H"),
+    ):
+        with pytest.raises(InputError, match=match):
+            pw.factorize(dirty, 2, loss="l1", **wrong)

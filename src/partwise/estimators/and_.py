@@ -212,7 +212,6 @@ class AND(Floored, Monitored):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    @property
     def _refits_signs(self) -> bool:
         return self.signs == "refit"
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.algorithms.deviations import deviations, least_deviations
 from partwise.algorithms.loop import History
+from partwise.estimators.base import generator
 from partwise.estimators.beta import LOSSES
 from partwise.estimators.classic import ANLS, HALS
 from partwise.estimators.likelihood import Likelihood
@@ -16,12 +18,13 @@ from partwise.estimators.multiplicative import MU
 from partwise.estimators.observing import Told
 from partwise.exceptions import InputError
 from partwise.io.opening import open_source
+from partwise.linalg.absolute import least_absolute
 from partwise.linalg.nnls import check_components
 from partwise.linalg.reweighed import named_loss
 from partwise.metrics.residuals import squared_residual
-from partwise.sources import RowSource, blocks
+from partwise.sources import RowSource, blocks, inspect
 from partwise.sources.observed import Observed
-from partwise.starts.making import check_nonnegative
+from partwise.starts.making import check_nonnegative, make_start
 
 METHODS = {"hals": HALS, "anls": ANLS, "mu": MU, "likelihood": Likelihood}
 
@@ -33,7 +36,7 @@ class Factorized:
     Attributes
     ----------
     error : float
-        ``|X - W H| / |X|``, over known entries and with the weights of the data.
+        ``|X - W H| / |X|``, over known entries and with the weights of the data; for "l1" of sums of magnitudes.
     n_iter : int
         Iterations done; 0 for given parts.
     converged : bool
@@ -41,11 +44,11 @@ class Factorized:
     reason : str
         Why it ended.
     kkt : float
-        Residual of the optimality conditions; NaN for given parts.
+        Residual of the optimality conditions; NaN for given parts. For "l1" the largest duality gap of the weights.
     history : History or None
         One row an iteration.
     model : estimator
-        Fitted, for `transform` and all else.
+        Fitted, for `transform` and all else; None for "l1", whose weights are ``nnls(H, X, loss="l1")``.
     """
 
     error: float
@@ -92,8 +95,10 @@ def factorize(
     update_W : bool, default=True
         Whether weights are sought; else they stay as they are (a design, known concentrations) and only parts are, as
         the weights of the transposed data, which is read into memory.
-    loss : float, {"frobenius", "kullback-leibler", "itakura-saito"} or (str, float), default="frobenius"
-        The beta-divergence, by name or number, ``("negative-binomial", dispersion)`` or ``("huber", delta)``.
+    loss : float, {"frobenius", "kullback-leibler", "itakura-saito", "l1"} or (str, float), default="frobenius"
+        The beta-divergence, by name or number, ``("negative-binomial", dispersion)`` or ``("huber", delta)``; or the
+        sum of absolute deviations, by linear programs in memory, from a random start and with `tol`, `max_iter` and
+        `random_state` alone.
     method : {"hals", "anls", "mu", "likelihood"}, optional
         By default HALS for the squared error, Likelihood for Kullback-Leibler, MU for any other.
     init : str or fitted estimator, optional
@@ -123,11 +128,14 @@ def factorize(
     >>> W.ravel().round(6)
     array([1., 2., 3.])
     """
+    told = Told(mask, sample_weight, feature_weight, entry_weight)
+    if isinstance(loss, str) and loss == "l1":
+        others = {"method": method, "mask": mask, "sample_weight": sample_weight, "feature_weight": feature_weight}
+        return _deviations(X, k, W, H, update_W, update_H, init, others | {"entry_weight": entry_weight}, **options)
     named = named_loss(loss, "loss")
     beta = _beta(loss) if named is None else np.nan
     kind = METHODS[_method(method, beta)]
     given: dict[str, Any] = {"beta_loss": named or beta, **options} if kind is MU else dict(options)
-    told = Told(mask, sample_weight, feature_weight, entry_weight)
     if not update_W:
         return _parts(kind, given, X, W, H, told, update_H)
     if H is None and (W is not None or not update_H):
@@ -144,7 +152,8 @@ def factorize(
     error = model.reconstruction_error_
     if "weights_" in vars(model):  # for a loss that is not convex the best ones may be those of another minimum
         found = model.weights_
-        error = _error(*model._readable(X, told), found, model)
+        source, observed = model._readable(X, told)
+        error = _error(source, observed, found, model)
     facts = (error, model.n_iter_, model.converged_, model.stop_reason_, model.kkt_)
     return found, model.components_, Factorized(*facts, model.history_, model)
 
@@ -195,6 +204,55 @@ def _parts(
     found, _, info = _weights(kind(**swapped), _turned(X), rows.T, None, turned)
     _given(model, X, found.T)
     return rows, model.components_, replace(info, reason="weights are given", model=model)
+
+
+def _deviations(
+    X: Any,
+    k: int | None,
+    W: Any,
+    H: Any,
+    update_W: bool,
+    update_H: bool,
+    init: Any,
+    others: dict[str, Any],
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    random_state: Any = None,
+    **unknown: Any,
+) -> tuple[Any, npt.NDArray[Any], Factorized]:
+    """Both factors, or one of them, by least absolute deviations."""
+    for name in [name for name, value in others.items() if value is not None] + list(unknown):
+        raise InputError("{parameter} is nothing for loss='l1'", parameter=name)
+    if (W is None) == (not update_W) or (H is None and not update_H) or not (update_W or update_H):
+        message = "{parameter}: loss='l1' takes W with update_W=False alone, and update_H=False with H"
+        raise InputError(message, parameter="W" if (W is None) == (not update_W) else "H")
+    source = open_source(X)
+    seen = inspect(source)
+    seen.check(allow_negative=False, squares=False)
+    rows = source.take(np.arange(source.shape[0]))
+    sums: tuple[float, ...]
+    if not update_W:
+        W = check_components(W, np.shape(W)[-1], name="W")
+        found, proof = least_absolute(W.T, blocks.transposed(rows), return_certificate=True)
+        H, sums, facts = found.T, (deviations(rows, W, found.T),), (True, "weights are given", proof.largest)
+    elif not update_H:
+        H = check_components(H, source.shape[1], name="H")
+        W, proof = least_absolute(H, rows, return_certificate=True)
+        sums, facts = (deviations(rows, W, H),), (True, "parts are given", proof.largest)
+    else:
+        k = (min(source.shape) if H is None else len(H)) if k is None else k
+        start = "random" if init is None and H is None else init if H is None else H
+        H0 = make_start(start, source, k, seen=seen, rng=generator(random_state))
+        done = least_deviations(rows, H0, max_iter=max_iter, tol=tol)
+        W, H, sums = done.W, done.H, done.sums
+        reason = (
+            f"a round lowered the deviations by no more than {tol:g} of them" if done.settled else "max_iter reached"
+        )
+        facts = (done.settled, reason, done.gap)
+    size = float(np.abs(blocks.values(rows)).sum())
+    error = sums[-1] / size if size > 0.0 else 0.0
+    return W, np.asarray(H), Factorized(error, len(sums) - 1, *facts, None, None)
 
 
 def _turned(X: Any) -> Any:

@@ -20,7 +20,6 @@ class Spanned(Looped):
 
     # of a part's squared size, a tenth of its length: of less only the report and below_zero_ tell
     _warned_below: ClassVar[float] = 0.01
-    _refits_signs: bool = True  # or components that came out negative are told, and kept
     noise_: float
     outside_: float
     colour_: float
@@ -38,8 +37,12 @@ class Spanned(Looped):
         if found is None:
             return H
         self.below_zero_ = found.below
-        self.constrained_cost_ = found.cost if self._refits_signs else np.nan
-        return found.components if self._refits_signs else H
+        self.constrained_cost_ = found.cost if self._refits_signs() else np.nan
+        return found.components if self._refits_signs() else H
+
+    def _refits_signs(self) -> bool:
+        """Whether components that came out negative are fitted anew, or told and kept."""
+        return True
 
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         fitted = super()._fit(X, truth, **how)

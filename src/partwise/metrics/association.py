@@ -55,11 +55,12 @@ def association(X: Any, shares: Any) -> Matrix:
         )
     bad = np.argwhere(~np.isfinite(U))
     if len(bad):
+        row, column = map(int, bad[0])
         raise InputError(
             "{parameter} contains NaN or infinity in {place}: leave out samples that use no part",
             parameter="shares",
             kind="not-finite",
-            place=Place(*map(int, bad[0])),
+            place=Place(row, column),
         )
     inspect(source).check(allow_negative=False, squares=False)
     sums, squares, product = source.reduce(_moments, source.place(U))
@@ -87,11 +88,11 @@ def lead(scores: Any) -> Matrix:
     ndarray of shape (n_components, n_features)
         None is below zero; for a single part the scores themselves, where they are above zero.
     """
-    A = np.maximum(np.asarray(scores, np.float64), 0.0)
+    A: Matrix = np.maximum(np.asarray(scores, np.float64), 0.0)
     if len(A) < 2:
         return A
     second, first = np.sort(A, axis=0)[-2:]
-    return np.maximum(A - np.where(first == A, second, first), 0.0)
+    return np.asarray(np.maximum(A - np.where(first == A, second, first), 0.0))
 
 
 def _moments(block: Any, U: Any) -> tuple[Any, Any, Any]:
