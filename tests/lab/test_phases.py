@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from partwise.lab import Measurements, Reproduction
-from partwise.lab.phases import _bound, border_exponent, border_gain, borders, least_border
+from partwise.lab.phases import _bound, border_exponent, border_gain, borders, constant, least_border
 from tests.lab.toys import TOY
 
 PLACES = (0.2, 0.4, 0.8, 0.9)
@@ -40,9 +40,16 @@ def test_recovery_behind_a_failure_does_not_count():
     assert borders(result, "a", "x", "D") == {1: 0.2}
 
 
+def test_the_constant_where_nothing_is_recovered_is_none_at_all():
+    at = {"along": "x", "by": "D", "bound": "bound"}
+    assert constant(grid({1: 0.4, 2: 0.4}), "a", **at) == pytest.approx(4.0)
+    assert constant(grid({1: 0.0, 2: 0.0}), "a", **at) == 0.0
+    assert np.isnan(constant(grid(), "b", **at))
+
+
 def test_bound_goes_on_with_the_constant_of_the_first_row():
-    ends, constant = _bound(grid({1: 0.4, 2: 0.4}).table, "x", "D", "a", "bound")
-    assert constant == pytest.approx(4.0)  # 10 x / D at x = 0.4, D = 1
+    ends, found = _bound(grid({1: 0.4, 2: 0.4}).table, "x", "D", "a", "bound")
+    assert found == pytest.approx(4.0)  # 10 x / D at x = 0.4, D = 1
     assert ends[1] == pytest.approx(0.4)
     assert ends[2] == pytest.approx(0.8)
     assert np.isnan(_bound(grid({1: 0.0}).table, "x", "D", "a", "bound")[1])

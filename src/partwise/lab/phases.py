@@ -57,8 +57,14 @@ def border_exponent(result: Reproduction, method: str, *, along: str, by: str, *
 def constant(
     result: Reproduction, method: str, *, along: str, by: str, bound: str = "correlation_bound", **equal: Any
 ) -> float:
-    """The unnamed constant of a bound on m: how many times it m is where recovery ends, at the least value of `by`."""
-    return _bound(result.table.where(**equal), along, by, method, bound)[1]
+    """The unnamed constant of a bound on m: how many times it m is where recovery ends, at the least value of `by`.
+
+    0 if there is no recovery at all.
+    """
+    rows = result.table.where(**equal)
+    nowhere = 0.0 if np.isfinite(rows.values(bound, method=method)).any() else NOTHING
+    found = _bound(rows, along, by, method, bound)[1]
+    return nowhere if np.isnan(found) else found
 
 
 STATISTICS = {
