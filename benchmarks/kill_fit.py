@@ -10,6 +10,7 @@ run, bit by bit. Runs are forks of this process, in which all is imported, on on
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import shutil
@@ -25,6 +26,7 @@ import numpy as np
 import partwise as pw
 import partwise.report  # once, and not by every run
 from partwise.cli.app import run as program
+from partwise.cli.results import FEATURES
 from partwise.estimators.catalog import METHODS as CATALOG
 from partwise.runs import CHECKPOINT, read_state
 
@@ -129,6 +131,11 @@ def check(path: Path) -> None:
         assert np.isfinite(pw.load(path).components_).all()
     elif path.suffix == ".html":
         assert path.read_text(encoding="utf-8").rstrip().endswith("</html>")
+    elif path.name == FEATURES:  # of names
+        with path.open(newline="", encoding="utf-8") as file:
+            lines = list(csv.reader(file))
+        assert len(lines) > 1
+        assert len(set(map(len, lines))) == 1
     else:
         assert min(pw.read(path).X.shape) > 0
 

@@ -42,10 +42,13 @@ class Streamed(Looped):
         with nullcontext() if stream else self._unlearning():
             try:
                 for item in X if stream else (X,):
-                    with self._unlearning() if stream else nullcontext():
+                    first = stream and not hasattr(self, "_learner")
+                    with self._unlearning() if first else nullcontext():
                         with self._all_or_nothing():
                             source = self._checked(item)
-                        self._learn(source)
+                        # one sample is learnt as a whole: a copy for each would cost as much as learning it
+                        with self._unlearning() if stream and source.shape[0] > 1 else nullcontext():
+                            self._learn(source)
             finally:
                 if hasattr(self, "_learner"):
                     self._publish()

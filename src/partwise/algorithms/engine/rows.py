@@ -44,10 +44,10 @@ def solve_rows(G: Array, B: Array, F: Array) -> float:
 
 
 def multiply_rows(G: Array, B: Array, F: Array) -> float:
-    """``W <- W * (X H') / (W H H')`` (MU), for ``B`` without negative entries."""
+    """``W <- W * (X H') / (W H H')`` (MU); ``B`` below zero (fixed components explain more) counts as zero."""
     residual = natural_residual(G, B, F)
     denominator = times(F, G)
-    np.divide(B, denominator, out=denominator, where=denominator > 0.0)
+    np.divide(np.maximum(B, 0.0), denominator, out=denominator, where=denominator > 0.0)
     F *= denominator
     return residual
 
