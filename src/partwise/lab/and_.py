@@ -16,7 +16,7 @@ from partwise.lab.claim import Claim
 from partwise.lab.contenders.lecture import CITED
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.measures.and_ import SHARES
-from partwise.lab.values import NOTHING, quotient, ratio, told
+from partwise.lab.values import NOTHING, exponent, quotient, ratio, told
 
 DOCUMENT = "Li, Liang (2017), Provable alternating gradient descent for NMF with strong correlations"
 
@@ -234,6 +234,20 @@ def _still_rising(result: Reproduction, method: str, claim: Claim) -> str:
     )
 
 
+def _risen(result: Reproduction, method: str, claim: Claim) -> str:
+    """What the least error on the way would give, and by how much it has risen since, level by level."""
+    least = exponent(result, method, **(dict(claim.arguments) | {"y": "least_error"}))
+    rows = result.table.where(method=method)
+    factors = ", ".join(
+        f"{told(rows.mean('error', gamma=g) / rows.mean('least_error', gamma=g), '.1f')} (γ = {g:g})"
+        for g in sorted(rows.distinct("gamma"))
+    )
+    return (
+        f"The least error on the way is in proportion (exponent {told(least, '.2f')}). In the end, thresholds being "
+        f"far below the noise, it has risen by factors of {factors}."
+    )
+
+
 NOISE = Experiment(
     name="and-figure2-noise",
     title="Figure 2(c): robustness to noise",
@@ -246,7 +260,7 @@ NOISE = Experiment(
     measures=("relative", "error"),
     seeds={"quick": 2, "full": 5},
     statistics={"rise": _rise, "late_change": _late_change},
-    explanations={"still_rising": _still_rising},
+    explanations={"still_rising": _still_rising, "risen": _risen},
     figures=(
         Figure("Final error against the noise", figures.against("gamma", "error", across="noise level γ"), "table"),
         Figure("Error against stages", figures.way("n_iter", across="stages")),
@@ -270,6 +284,15 @@ def _largest(result: Reproduction, method: str, *, column: str, **equal: Any) ->
     return max(reached, default=0.0) if len(rows) else NOTHING
 
 
+def _by_level(result: Reproduction, method: str, claim: Claim) -> str:
+    """The relative error from every start."""
+    rows = result.table.where(method=method, kind=claim.arguments["kind"])
+    listed = ", ".join(
+        f"{told(rows.worst('relative', level=u), '.0e')} (u = {u:g})" for u in sorted(rows.distinct("level"))
+    )
+    return f"Relative errors: {listed}. |U|₂ grows with u and with the number of topics."
+
+
 INITIALIZATION = Experiment(
     name="and-initialization",
     title="Robustness to the start",
@@ -281,6 +304,7 @@ INITIALIZATION = Experiment(
     methods=("and-published", "facets-same-start", "facets"),
     measures=("relative", "error"),
     statistics={"largest": _largest},
+    explanations={"by_level": _by_level},
     figures=(
         Figure("Error against the start's error", figures.against("level", "relative", across="u", panel="kind")),
     ),
