@@ -16,7 +16,7 @@ from partwise.lab.claim import Claim
 from partwise.lab.contenders.lecture import CITED
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.measures.and_ import SHARES
-from partwise.lab.values import NOTHING, exponent, quotient, ratio, told
+from partwise.lab.values import NOTHING, along, exponent, quotient, ratio, told
 
 DOCUMENT = "Li, Liang (2017), Provable alternating gradient descent for NMF with strong correlations"
 
@@ -287,9 +287,7 @@ def _largest(result: Reproduction, method: str, *, column: str, **equal: Any) ->
 def _by_level(result: Reproduction, method: str, claim: Claim) -> str:
     """The relative error from every start."""
     rows = result.table.where(method=method, kind=claim.arguments["kind"])
-    listed = ", ".join(
-        f"{told(rows.worst('relative', level=u), '.0e')} (u = {u:g})" for u in sorted(rows.distinct("level"))
-    )
+    listed = along(rows, "relative", "level", style=".0e", label="u = {:g}")
     return f"Relative errors: {listed}. |U|₂ grows with u and with the number of topics."
 
 

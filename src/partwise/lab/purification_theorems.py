@@ -16,7 +16,7 @@ from partwise.lab.claim import Claim
 from partwise.lab.contenders.purification import ACTIVE
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.purification import DOCUMENT, of_allowed
-from partwise.lab.values import NOTHING, told
+from partwise.lab.values import NOTHING, along, told
 
 LEVEL = 0.1  # l = 1/10 of all theorems
 SHAPES: dict[str, dict[str, Any]] = {
@@ -183,10 +183,7 @@ def _sampling(result: Reproduction, method: str, claim: Claim) -> str:
 def _by_samples(result: Reproduction, method: str, claim: Claim) -> str:
     """What is left is of the number of samples of an iteration: it falls with them."""
     rows = result.table.where(method=method, parts=claim.arguments["parts"])
-    listed = ", ".join(
-        f"{told(rows.worst('impurity', times=times), '.3f')} ({times:g} x the samples)"
-        for times in sorted(rows.distinct("times"))
-    )
+    listed = along(rows, "impurity", "times", label="{:g} x the samples")
     return f"It is the sampling error of the last iterations, N = poly(n, 1/ε) being more than these samples: {listed}."
 
 
@@ -284,10 +281,7 @@ def _not_needed(result: Reproduction, method: str, claim: Claim) -> str:
 
 def _rare(result: Reproduction, method: str, claim: Claim) -> str:
     """The sampling error of the rarest part, at every C2/c2."""
-    rows = result.table.where(method=method)
-    listed = ", ".join(
-        f"{told(rows.worst('impurity', times=times), '.3f')} ({times:g})" for times in sorted(rows.distinct("times"))
-    )
+    listed = along(result.table.where(method=method), "impurity", "times")
     exact = told(result.table.worst("impurity", method="purification", times=claim.arguments["times"]), ".1e")
     return (
         f"It is the sampling error of the part that is rare; by C2/c2: {listed}. Exact steps on one sample, without "

@@ -9,6 +9,7 @@ import numpy as np
 
 from partwise.lab.claim import Statistic
 from partwise.lab.experiment import Reproduction
+from partwise.lab.measurements import Measurements
 
 NOTHING = float("nan")
 
@@ -79,6 +80,12 @@ def straightness(result: Reproduction, method: str, *, case: str, factor: float,
     if falling.sum() < 3:
         return 0.0 if len(error) > 2 and not above.any() else NOTHING
     return float(np.corrcoef(step[falling], np.log(values[falling]))[0, 1] ** 2)
+
+
+def along(rows: Measurements, column: str, by: str, *, style: str = ".3f", label: str = "{:g}") -> str:
+    """The worst of a column at every value of another one, in words."""
+    places = sorted(rows.distinct(by))
+    return ", ".join(f"{told(rows.worst(column, **{by: x}), style)} ({label.format(x)})" for x in places)
 
 
 def exponent(result: Reproduction, method: str, *, x: str, y: str, most: float = np.inf, **equal: Any) -> float:
