@@ -44,9 +44,8 @@ SWEEPS = 5  # over the components after a batch: of the Gram matrices alone, so 
 # were hardly better than the start.  (20,000 pictures of MNIST, 20 parts, one pass: relative error of others .538
 # without this, .529, .527 and .525 for a half, a third and a fifth, by a rule that forgot the first five wholly.)
 YOUNG = 5.0
-REVIVED = (
-    20  # batches, the first ones, after which a part that has vanished is begun anew: a start has bad luck at times
-)
+# batches, the first ones, after which a part that has vanished is begun anew: a start has bad luck at times
+REVIVED = 20
 ROUNDING = 1e-12  # of a cost: less is no fall, or the last digits decided when a pass is the last
 LEAST = 1e-8  # of the mean entry of a component, for divergences
 NEWTON = 30  # steps for an entry with penalties, which converge from above: 5 to 10 are usual

@@ -191,9 +191,8 @@ def _parts(
     model = kind(**given)
     model._validate_params()
     model._rows_of(X, reset=True)
-    n = model._readable(X, told)[0].shape[
-        0
-    ]  # refuses, by their names, what the transposed ones would have other names for
+    # refuses, by their names, what the transposed ones would have other names for
+    n = model._readable(X, told)[0].shape[0]
     if np.ndim(W) != 2 or len(W) != n:
         message = f"{{parameter}} must have shape ({n}, components); got {np.shape(W)}"
         raise InputError(message, parameter="W", kind="shape")
