@@ -11,7 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 import partwise as pw
-from partwise.algorithms.minvol import Volume, points_of
+from partwise.algorithms.engine import Volume
+from partwise.algorithms.minvol import points_of
 from partwise.algorithms.signal import find_signal
 from partwise.exceptions import DegenerateDataWarning
 from partwise.sources import source_of

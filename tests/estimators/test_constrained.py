@@ -98,6 +98,71 @@ def test_smooth_parts(make: Any) -> None:
     assert steps[2] < steps[1] < steps[0]
 
 
+def volume_cost(H: np.ndarray, volume: float) -> tuple[float, np.ndarray]:
+    """``volume/2 log det(H H' + volume)`` of a sample and its gradient, by eigenvalues."""
+    values, vectors = np.linalg.eigh(H @ H.T + volume * np.eye(len(H)))
+    return 0.5 * volume * np.log(values).sum(), volume * (vectors / values) @ vectors.T @ H
+
+
+@every
+def test_parts_of_a_small_volume(make: Any) -> None:
+    """Stationary, by a gradient of another formula, and the smaller the more it costs."""
+    volumes = []
+    for volume in (0.0, 1e-3, 1e-2):
+        model = make(K, closure="one", volume_H=volume, tol=1e-6, max_iter=5000)
+        W = model.fit_transform(X)
+        assert model.converged_
+        H = model.components_
+        g = W.T @ (W @ H - X) + N * (volume_cost(H, volume)[1] if volume else 0.0)
+        size = np.linalg.norm(X) * np.linalg.norm(W, axis=0)[:, None]
+        assert np.abs(np.where(H > 1e-9, g, np.minimum(g, 0.0)) / size).max() < 1e-4
+        volumes.append(np.linalg.det(H @ H.T))
+    assert volumes[2] < volumes[1] < volumes[0]
+
+
+@given(st.integers(0, 10**6), st.sampled_from([1e-2, 0.1]), st.booleans())
+@settings(max_examples=10, derandomize=True, deadline=None)
+def test_volume_against_a_general_solver(seed: int, volume: float, holes: bool) -> None:
+    """L-BFGS-B on both factors finds nothing lower from where the fit ended."""
+    rng = np.random.default_rng(seed)
+    n, m, l2 = 12, 7, 0.01
+    data = rng.gamma(0.5, size=(n, 2)) @ rng.gamma(0.5, size=(2, m)) + 0.05 * rng.random((n, m))
+    M = rng.random((n, m)) < 0.8 if holes else np.ones((n, m), bool)
+    M[0], M[:, 0] = True, True
+
+    def cost(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        W, H = flat[: 2 * n].reshape(n, 2), flat[2 * n :].reshape(2, m)
+        R, (pull, g) = np.where(M, W @ H - data, 0.0), volume_cost(H, volume)
+        value = 0.5 * (R**2).sum() + 0.5 * m * l2 * (W**2).sum() + n * pull
+        return value, np.r_[(R @ H.T + m * l2 * W).ravel(), (W.T @ R + n * g).ravel()]
+
+    model = pw.HALS(2, l2_W=l2, volume_H=volume, missing="nan" if holes else None, tol=1e-6, max_iter=20_000)
+    W = model.fit_transform(np.where(M, data, np.nan))
+    assert model.converged_
+    start = np.r_[W.ravel(), model.components_.ravel()]
+    solved = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start))
+    assert cost(start)[0] <= solved.fun + 1e-6 * (data**2).sum()
+    assert model.history_["objective"][-1] == pytest.approx(cost(start)[0], rel=1e-6)
+
+
+def test_the_volume_finds_corners_that_no_sample_has() -> None:
+    """As `MinVol` does: from purities of at most .8, with the variance of the noise."""
+    rng = np.random.default_rng(0)
+    parts, weights = rng.gamma(0.5, size=(3, 30)), rng.dirichlet([0.6] * 3, size=1000)
+    weights = weights[weights.max(axis=1) < 0.8]
+    data = np.maximum(weights @ parts + 0.03 * rng.standard_normal((len(weights), 30)), 0.0)
+    found = [
+        model.fit(data).components_
+        for model in (
+            pw.HALS(3, closure="one"),
+            pw.HALS(3, closure="one", volume_H=0.03**2, tol=1e-7, max_iter=20_000),
+            pw.MinVol(3, random_state=0),
+        )
+    ]
+    plain, ours, minvol = (pw.metrics.spectral_angles(H, parts).max() for H in found)
+    assert max(ours, minvol) < 0.75 * plain  # .46 and .56 degrees, and .87
+
+
 @every
 def test_parts_with_one_peak(make: Any) -> None:
     model = make(K, unimodal_H=True, tol=1e-5, max_iter=3000).fit(X)
@@ -185,7 +250,8 @@ def test_rows_of_the_constraints_against_a_general_solver(seed: int) -> None:
         ({"fixed": TRUE, "n_components": 2}, "counts all of them"),
         ({"bounds": (1.0, 0.5)}, "lower <= upper"),
         ({"bounds": (0.0, np.ones(5))}, "arrays of shape"),
-        ({"smooth_H": 1.0}, "needs weights of some size"),
+        ({"smooth_H": 1.0}, "smooth_H needs weights of some size"),
+        ({"volume_H": 1.0}, "volume_H needs weights of some size"),
         ({"fixed": TRUE[:1], "l1_W": 0.1}, "needs a penalty of H too"),
         ({"unimodal_H": True, "sparseness_H": 0.5}, "cannot be asked for beside"),
     ],
@@ -197,7 +263,14 @@ def test_what_is_refused(asked: dict[str, Any], match: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [{"smooth_H": 0.1, "closure": "one"}, {"unimodal_H": True}, {"sparseness_H": 0.5}], ids=str
+    "asked",
+    [
+        {"smooth_H": 0.1, "closure": "one"},
+        {"volume_H": 0.1, "closure": "one"},
+        {"unimodal_H": True},
+        {"sparseness_H": 0.5},
+    ],
+    ids=str,
 )
 def test_what_ties_features_together_is_not_for_weights_of_features(asked: dict[str, Any]) -> None:
     """Both would be minimised, but not of their sum: the fit ended, converged, where its objective still fell."""

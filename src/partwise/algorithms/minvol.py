@@ -21,13 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.engine import Factor, Free, Penalty, Simplex, alternate, squared_error
-from partwise.algorithms.engine.needs import ADDITIVE, WHOLE, Needs
+from partwise.algorithms.engine import Factor, Free, Simplex, Volume, alternate, squared_error
 from partwise.algorithms.engine.rows import solve_rows
 from partwise.algorithms.loop import Progress, Stages, State, prefixed, run, under
 from partwise.algorithms.signal import TINY_ROW, Signal, find_signal
@@ -47,30 +46,6 @@ LOOSE, PATIENCE = 0.3, 100  # residual, or iterations, at which a stage but the 
 FLAT = 1e-9  # delta, of the mean squared entry of the start: parts may depend on each other, but for rounding
 DEPENDENT = 1e8  # condition of parts that are one too many for their span
 ENGINE = "engine."  # before the names of the engine's state
-
-
-@dataclass(frozen=True)
-class Volume(Penalty):
-    """``volume/2 log det(T T' + delta)`` of parts ``T``, bounded by its tangent in ``T T'``.
-
-    It is for parts whose weights cannot grow instead: those of a simplex.
-    """
-
-    needs: ClassVar[Needs] = frozenset({WHOLE, ADDITIVE})
-    volume: float = 0.0
-    delta: float = 0.0
-
-    def value(self, F: Array, rows: Array | None = None) -> float:
-        """See :class:`Penalty`."""
-        return float(0.5 * self.volume * np.linalg.slogdet(self._gram(F))[1])
-
-    def curvature(self, F: Array) -> Array:
-        """See :class:`Penalty`."""
-        return np.asarray(self.volume * np.linalg.inv(self._gram(F)))
-
-    def _gram(self, F: Array) -> Array:
-        F = F.astype(np.float64, copy=False)
-        return np.asarray(F.T @ F + self.delta * np.eye(F.shape[1]))
 
 
 @dataclass(frozen=True)

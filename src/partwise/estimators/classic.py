@@ -40,6 +40,10 @@ class HALS(Constrained):
     smooth_H : float, default=0
         Penalty of steps between neighbouring features, ``n smooth_H/2 sum_j |h_j+1 - h_j|^2``; beside weights that
         have a size: `closure`, `l1_W` or `l2_W`.
+    volume_H : float, default=0
+        Penalty of the volume of the parts, ``n volume_H/2 log det(H H' + volume_H)``; as above. Beside
+        ``closure="one"`` its natural size is the variance of the noise in an entry (see :class:`MinVol`), which pulls
+        weakly: give a `tol` of 1e-7.
     unimodal_H : bool, default=False
         Whether each part rises to one peak and falls. Parts are solved in turn, and the certificate says that none
         alone can be improved.
@@ -124,6 +128,7 @@ class HALS(Constrained):
         l1_H: float = 0.0,
         l2_H: float = 0.0,
         smooth_H: float = 0.0,
+        volume_H: float = 0.0,
         unimodal_H: bool = False,
         sparseness_H: float | None = None,
         fixed: Any = None,
@@ -144,6 +149,7 @@ class HALS(Constrained):
             l1_H=l1_H,
             l2_H=l2_H,
             smooth_H=smooth_H,
+            volume_H=volume_H,
             unimodal_H=unimodal_H,
             sparseness_H=sparseness_H,
             fixed=fixed,
@@ -196,6 +202,10 @@ class ANLS(Constrained):
     smooth_H : float, default=0
         Penalty of steps between neighbouring features, ``n smooth_H/2 sum_j |h_j+1 - h_j|^2``; beside weights that
         have a size: `closure`, `l1_W` or `l2_W`.
+    volume_H : float, default=0
+        Penalty of the volume of the parts, ``n volume_H/2 log det(H H' + volume_H)``; as above. Beside
+        ``closure="one"`` its natural size is the variance of the noise in an entry (see :class:`MinVol`), which pulls
+        weakly: give a `tol` of 1e-7.
     unimodal_H : bool, default=False
         Whether each part rises to one peak and falls. Parts are solved in turn, and the certificate says that none
         alone can be improved.

@@ -34,6 +34,7 @@ class Constrained(Known):
         "unimodal_H": ["boolean"],
         "sparseness_H": [Interval(Real, 0, 1, closed="both"), None],
         "smooth_H": [Interval(Real, 0, None, closed="left")],
+        "volume_H": [Interval(Real, 0, None, closed="left")],
     }
     _unweighed = ("fixed", "bounds", "closure")
 
@@ -47,6 +48,7 @@ class Constrained(Known):
         l1_H: float = 0.0,
         l2_H: float = 0.0,
         smooth_H: float = 0.0,
+        volume_H: float = 0.0,
         unimodal_H: bool = False,
         sparseness_H: float | None = None,
         fixed: Any = None,
@@ -72,6 +74,7 @@ class Constrained(Known):
             callbacks=callbacks,
         )
         self.smooth_H = smooth_H
+        self.volume_H = volume_H
         self.unimodal_H = unimodal_H
         self.sparseness_H = sparseness_H
         self.fixed = fixed
@@ -106,11 +109,12 @@ class Constrained(Known):
     def _check_sizes(self, on_H: Factor) -> None:
         """Refuse penalties that the other factor could take away: it must have a size."""
         sized_W = self.closure is not None or self.l1_W or self.l2_W
-        if self.smooth_H and not sized_W:
-            raise InputError(
-                "{parameter} needs weights of some size, or parts would vanish: give closure, l1_W or l2_W too",
-                parameter="smooth_H",
-            )
+        for name in ("smooth_H", "volume_H"):
+            if getattr(self, name) and not sized_W:
+                message = (
+                    "{parameter} needs weights of some size, or parts would vanish: give closure, l1_W or l2_W too"
+                )
+                raise InputError(message, parameter=name)
         known = "fixed" if self.fixed is not None else "bounds" if self.bounds is not None else None
         self._check_penalties(on_H, known)
 
@@ -118,7 +122,8 @@ class Constrained(Known):
         """Refuse weights of features beside what ties features together: a feature's problem does not see its own."""
         if self._observed.features is None:
             return
-        tied = {"smooth_H": self.smooth_H, "unimodal_H": self.unimodal_H, "sparseness_H": self.sparseness_H is not None}
+        tied = {"smooth_H": self.smooth_H, "volume_H": self.volume_H, "unimodal_H": self.unimodal_H}
+        tied |= {"sparseness_H": self.sparseness_H is not None}
         for name, given in tied.items():
             if given:
                 raise InputError("{parameter} cannot be asked for beside feature_weight", parameter=name)

@@ -184,7 +184,7 @@ def _parts(
         raise InputError(message, parameter="H" if H is not None else "update_H")
     if told.features is not None:
         raise InputError("{parameter} changes no parts of given weights", parameter="feature_weight")
-    about = ("l1_W", "l2_W", "smooth_H", "unimodal_H", "sparseness_H", "fixed", "bounds", "closure")
+    about = ("l1_W", "l2_W", "smooth_H", "volume_H", "unimodal_H", "sparseness_H", "fixed", "bounds", "closure")
     for name in about:
         if not (given.get(name) is None or (np.isscalar(given[name]) and not given[name])):
             raise InputError("{parameter} is not for parts of given weights", parameter=name)

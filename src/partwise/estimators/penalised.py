@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from partwise.algorithms.engine import PENALTIES, Divergence, Factor, Pair
+from partwise.algorithms.engine import PENALTIES, Divergence, ElasticNet, Factor, Pair
 from partwise.algorithms.loop import State
 from partwise.estimators.base import Iterative, is_pair
 from partwise.estimators.emptying import emptying_factor
@@ -281,7 +281,8 @@ class Penalised(Iterative):
             H = np.ascontiguousarray(pair.started(np.asarray(H.T)).T)
         if seen.largest > 0.0 and not H.any() and (pair.on_W.asked or pair.on_H.asked):
             details = {}
-            if self._divergence == 2.0:
+            # the multiple is that of elastic nets
+            if self._divergence == 2.0 and all(isinstance(one, ElasticNet) for one in pair.on_H.penalties):
                 details = {"factor": emptying_factor(startable(source, self._observed), pair, rng)}
             cause = "emptied-at" if details else "emptied"
             self.stop_ = Stop("degenerate", n_iter=self.stop_.n_iter, cause=cause, details=details)

@@ -74,7 +74,7 @@ ADVICE = {
     "max_iter/lloyd": "raise max_iter",
     "degenerate/merged": "give more samples, fewer components or another init",
     "degenerate/collapsed": "use Facets",
-    "degenerate/emptied": "lower l1_W, l2_W, l1_H or l2_H",
+    "degenerate/emptied": "lower the penalties",
     "degenerate/emptied-at": "lower l1_W, l2_W, l1_H and l2_H",
 }
 

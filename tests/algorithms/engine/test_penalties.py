@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 
 import partwise as pw
 from partwise.algorithms.anls import anls
-from partwise.algorithms.engine import PENALTIES, ElasticNet, Factor, Penalty, penalties
-from partwise.algorithms.engine.needs import ADDITIVE, WHOLE
+from partwise.algorithms.engine import PENALTIES, ElasticNet, Factor, Penalty, Volume, penalties
 from partwise.algorithms.engine.penalties import Smooth
 from partwise.algorithms.hals import hals
 from partwise.algorithms.mu import mu
@@ -27,24 +26,7 @@ X = RNG.gamma(0.5, size=(40, 3)) @ RNG.gamma(0.5, size=(3, 12)) + 0.1 * RNG.rand
 H0 = RNG.random((3, 12)) + 0.05
 NORM = float(np.vdot(X, X))
 
-# --- two that are not in the library: a new penalty is one such class ---------------------------------------
-
-
-@dataclass(frozen=True)
-class Volume(Penalty):
-    """``v/2 log det(H H' + 1)``, bounded by its tangent in ``H H'``."""
-
-    needs: ClassVar[Any] = frozenset({WHOLE, ADDITIVE})
-    volume: float = 0.0
-
-    def value(self, F: Any) -> float:
-        return float(0.5 * self.volume * np.linalg.slogdet(F.T @ F + np.eye(F.shape[1]))[1])
-
-    def curvature(self, F: Any) -> Any:
-        return self.volume * np.linalg.inv(F.T @ F + np.eye(F.shape[1]))
-
-
-EXAMPLES = [ElasticNet(0.3, 0.2), Volume(2.0), Smooth(0.5)]
+EXAMPLES = [ElasticNet(0.3, 0.2), Volume(2.0, 1.0), Smooth(0.5)]
 EVERY_PENALTY = pytest.mark.parametrize("penalty", EXAMPLES, ids=lambda penalty: type(penalty).__name__)
 
 
@@ -129,8 +111,8 @@ def test_volume_shrinks_the_volume_and_smoothness_the_steps() -> None:
             islice(hals(source_of(X), H0, squared_norm=NORM, on_W=on_W, on_H=Factor(asked)), 200, None)
         ).components
 
-    for small, large in ((Volume(0.5), Volume(5.0)), (Smooth(0.5), Smooth(5.0))):
-        plain = after(type(small)(1e-9))  # with none at all a penalty of W alone is another one
+    for small, large in ((Volume(0.5, 1.0), Volume(5.0, 1.0)), (Smooth(0.5), Smooth(5.0))):
+        plain = after(replace(small, **{small.name: 1e-9}))  # with none at all a penalty of W alone is another one
         values = [small.value(H.T) for H in (plain, after(small), after(large))]
         assert values[2] < values[1] < values[0]
 
@@ -139,3 +121,5 @@ def test_parameters_make_penalties() -> None:
     assert ElasticNet.of(10, l1=0.5, l2=2.0) == ElasticNet(5.0, 20.0)
     assert ElasticNet.parameters() == ("l1", "l2")
     assert ElasticNet(0.0, 1.0).name == "l2"
+    assert Volume.of(10, volume=0.5) == Volume(5.0, 0.5)  # the one is a sum over samples, the other is not
+    assert Volume.parameters() == ("volume",)

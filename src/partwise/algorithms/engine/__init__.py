@@ -13,7 +13,7 @@ from partwise.algorithms.engine.divergence import Divergence
 from partwise.algorithms.engine.factor import PLAIN, Factor
 from partwise.algorithms.engine.multiplicative import multiply
 from partwise.algorithms.engine.pair import Pair
-from partwise.algorithms.engine.penalties import PENALTIES, ElasticNet, Penalty
+from partwise.algorithms.engine.penalties import PENALTIES, ElasticNet, Penalty, Volume
 from partwise.algorithms.engine.shapes import Sparse, Unimodal
 from partwise.algorithms.engine.squared import squared_error
 from partwise.sources.observed import COMPLETE, Observed
@@ -36,6 +36,7 @@ __all__ = [
     "Simplex",
     "Sparse",
     "Unimodal",
+    "Volume",
     "alternate",
     "multiply",
     "squared_error",

@@ -6,7 +6,8 @@ Its fields are the parameters of estimators, less the letter of the factor: ``l1
 from partwise.algorithms.engine.penalties.base import Penalty
 from partwise.algorithms.engine.penalties.elastic_net import ElasticNet
 from partwise.algorithms.engine.penalties.smooth import Smooth
+from partwise.algorithms.engine.penalties.volume import Volume
 
-PENALTIES: tuple[type[Penalty], ...] = (ElasticNet, Smooth)
+PENALTIES: tuple[type[Penalty], ...] = (ElasticNet, Smooth, Volume)
 
-__all__ = ["PENALTIES", "ElasticNet", "Penalty", "Smooth"]
+__all__ = ["PENALTIES", "ElasticNet", "Penalty", "Smooth", "Volume"]
