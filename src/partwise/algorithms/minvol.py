@@ -30,7 +30,7 @@ from partwise.algorithms.engine import Factor, Free, Simplex, Volume, alternate,
 from partwise.algorithms.engine.rows import solve_rows
 from partwise.algorithms.loop import Progress, Stages, State, prefixed, run, under
 from partwise.algorithms.signal import TINY_ROW, Signal, find_signal
-from partwise.algorithms.signs import constrain
+from partwise.algorithms.signs import beyond_noise, constrain
 from partwise.linalg.nnls import Gram, decode_block
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
@@ -204,8 +204,10 @@ def enclosing(source: RowSource, H: Array, *, squared_norm: float, tol: float, m
     iterations = minvol(signal, points, T, len(H), weight=points.variance, tol=tol)
     new = run(iterations, max_iter=most, tol=tol).components
     noise = 0.0 if signal.noiseless else signal.noise * signal.colour
-    found = constrain(source, new, noise=noise, squared_norm=squared_norm)
-    new = np.maximum(new, 0.0) if found is None else found.components
+    if beyond_noise(source, new, noise=noise) is None:
+        new = np.maximum(new, 0.0)
+    else:
+        new, _ = constrain(source, new, squared_norm=squared_norm)
     before, after = (
         float(source.reduce(partial(_distances, H=parts, gram=Gram.of(parts, source.dtype)))) for parts in (H, new)
     )

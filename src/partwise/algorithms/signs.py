@@ -8,7 +8,6 @@ the data with them, none of their entries below zero.  Both steps are projection
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -29,27 +28,8 @@ SEEN = 1e-4  # of the squared size of a part, 1% of its length: less nobody sees
 UNFINISHED = 1e-2  # the same of data without noise: less is what an iteration has not yet got rid of
 
 
-@dataclass(frozen=True)
-class Constrained:
-    """Components without negative entries, and what that cost.
-
-    Attributes
-    ----------
-    components : ndarray of shape (k, n_features)
-        Fitted anew.
-    below : ndarray of shape (k,)
-        Share of the squared size of each component that was below zero.
-    cost : float
-        By how much ``|X - W H| / |X|`` has grown, with exact weights before and after.
-    """
-
-    components: Array
-    below: Array
-    cost: float
-
-
-def constrain(source: RowSource, H: Array, *, noise: float, squared_norm: float) -> Constrained | None:
-    """Components of non-negative data without negative entries; None if they have none beyond the noise.
+def beyond_noise(source: RowSource, H: Array, *, noise: float) -> Array | None:
+    """How much of each component of non-negative data is below zero; None if nothing is beyond the noise.
 
     Parameters
     ----------
@@ -59,13 +39,11 @@ def constrain(source: RowSource, H: Array, *, noise: float, squared_norm: float)
         The components.
     noise : float
         Standard deviation of the noise in an entry of the data, along the span of the components; 0 for exact data.
-    squared_norm : float
-        Of the data.
 
     Returns
     -------
-    Constrained or None
-        The components, and what it cost.
+    ndarray of shape (k,) or None
+        Share of the squared size of each component.
     """
     below, least = below_zero(H), SEEN if noise > 0.0 else UNFINISHED
     if not (below > least).any():
@@ -75,15 +53,39 @@ def constrain(source: RowSource, H: Array, *, noise: float, squared_norm: float)
     spread = np.diag(np.linalg.pinv(source.reduce(partial(_gram_block, decode=decode)), hermitian=True))
     squares = (H.astype(np.float64) ** 2).sum(axis=1)
     expected = 0.5 * H.shape[1] * np.nan_to_num(noise) ** 2 * spread
-    if not (below * squares > np.maximum(BEYOND * expected, least * squares)).any():
-        return None
-    before, _ = squared_residual(source, np.ascontiguousarray(H.T, source.dtype), decode=decode)
-    clipped = np.maximum(H, 0.0)
-    refit = next(islice(anls(source, clipped, squared_norm=squared_norm), 1, None)).components
+    beyond = below * squares > np.maximum(BEYOND * expected, least * squares)
+    return below if beyond.any() else None
+
+
+def constrain(source: RowSource, H: Array, *, squared_norm: float) -> tuple[Array, float]:
+    """Components fitted anew, none of their entries below zero.
+
+    Parameters
+    ----------
+    source : RowSource
+        The data.
+    H : ndarray of shape (k, n_features)
+        The components.
+    squared_norm : float
+        Of the data.
+
+    Returns
+    -------
+    ndarray of shape (k, n_features)
+        The components.
+    float
+        By how much ``|X - W H| / |X|`` has grown, with exact weights before and after.
+    """
+    refit = next(islice(anls(source, np.maximum(H, 0.0), squared_norm=squared_norm), 1, None)).components
     new = np.asarray(refit, H.dtype)
-    again = partial(decode_block, gram=Gram.of(new, source.dtype))
-    after, _ = squared_residual(source, np.ascontiguousarray(new.T, source.dtype), decode=again)
-    return Constrained(new, below, float((np.sqrt(after) - np.sqrt(before)) / np.sqrt(squared_norm)))
+    before, after = (_length(source, parts) for parts in (H, new))
+    return new, float((after - before) / np.sqrt(squared_norm))
+
+
+def _length(source: RowSource, H: Array) -> float:
+    """The length of what the components leave of the data, with exact weights."""
+    decode = partial(decode_block, gram=Gram.of(H, source.dtype))
+    return float(np.sqrt(squared_residual(source, np.ascontiguousarray(H.T, source.dtype), decode=decode)[0]))
 
 
 def below_zero(H: Array) -> Array:

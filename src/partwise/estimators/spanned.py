@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.loop import State
 from partwise.algorithms.signal import exact, weight_noise
-from partwise.algorithms.signs import constrain
+from partwise.algorithms.signs import beyond_noise, constrain
 from partwise.estimators import telling
 from partwise.estimators.base import Looped
 from partwise.sources import Inspection, RowSource
@@ -33,12 +33,13 @@ class Spanned(Looped):
         if seen.n_negative or self.stop_.kind in ("interrupted", "callback", "diverged", "degenerate"):
             return H
         noise = 0.0 if exact(self.outside_, source.dtype) else self.noise_ * self.colour_
-        found = constrain(source, H, noise=noise, squared_norm=seen.squared_norm)
-        if found is None:
+        below = beyond_noise(source, H, noise=noise)
+        if below is None:
             return H
-        self.below_zero_ = found.below
-        self.constrained_cost_ = found.cost if self._refits_signs() else np.nan
-        return found.components if self._refits_signs() else H
+        self.below_zero_, self.constrained_cost_ = below, np.nan
+        if self._refits_signs():
+            H, self.constrained_cost_ = constrain(source, H, squared_norm=seen.squared_norm)
+        return H
 
     def _refits_signs(self) -> bool:
         """Whether components that came out negative are fitted anew, or told and kept."""

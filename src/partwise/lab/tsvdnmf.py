@@ -154,8 +154,9 @@ def _scores(result: Reproduction, method: str, claim: Claim) -> str:
         rows = result.table.where(case=claim.arguments["case"])
         shown = [f"{name} {told(rows.mean('score', method=name), '.3f')}" for name in names]
         return f"Scores: {', '.join(shown)}."
+    column = claim.arguments.get("column", "score")
     pairs = (
-        (result.table.mean("score", case=name, method=method), _best_baseline(result, method, case=name))
+        (result.table.mean(column, case=name, method=method), best_of(result, column, name, BASELINES))
         for name in NAMES
     )
     listed = ", ".join(f"{own:.3f} ({best:.3f})" for own, best in pairs)
@@ -252,6 +253,7 @@ LEAVE_ONE_OUT = Experiment(
     measures=("held_out",),
     seeds={"quick": 10, "full": 100},
     statistics={"gain": _gain},
+    explanations={"scores": _scores},
     changed=CHANGED,
     figures=(Figure("Scores of the record left out", figures.bars("held_out")),),
 )
