@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from partwise.kernels.coordinate import descend, descend_each, descend_lanes
+from partwise.kernels.coordinate import beyond, descend, descend_each, descend_lanes, inner
 
 
 @pytest.fixture(params=["float32", "float64"])
@@ -113,17 +113,17 @@ def test_lanes_are_the_same_sweeps(n: int, k: int, dtype: Any) -> None:
     other = W.copy()
     residual = descend(G, B, W, 3, 0.0)
     rtol = 1e-3 if dtype == np.float32 else 1e-11
-    assert descend_lanes(G, B, other, 3) == pytest.approx(residual, rel=rtol)
+    assert descend_lanes(G, B, other, 3, True) == pytest.approx(residual, rel=rtol)
     np.testing.assert_allclose(other, W, rtol=rtol, atol=rtol)
 
 
 def test_lanes_do_not_depend_on_their_neighbours() -> None:
     G, B, W, *_ = problem(130, 6)
     whole, parts = W.copy(), W.copy()
-    descend_lanes(G, B, whole, 4)
+    descend_lanes(G, B, whole, 4, True)
     for rows in (slice(0, 3), slice(3, 100), slice(100, None)):
         part = parts[rows]
-        descend_lanes(G, B[rows], part, 4)
+        descend_lanes(G, B[rows], part, 4, True)
     np.testing.assert_array_equal(parts, whole)
 
 
@@ -154,3 +154,25 @@ def test_a_gram_matrix_for_each_row(sweeps: int, dtype: Any) -> None:
     B, W = B[:, 0], np.ascontiguousarray(W[:, 0])
     assert descend_each(G, B, W, sweeps, 0.1) == pytest.approx(sum(residuals))
     np.testing.assert_allclose(W, expected[:, 0], rtol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 6])
+def test_the_steps_of_a_first_sweep_are_its_residual_that_is_not_exact(k: int) -> None:
+    rng = np.random.default_rng(3)
+    H, X, W = rng.random((k, 9)), rng.random((70, 9)), rng.random((70, k))
+    G, B, w, way = H @ H.T, X @ H.T, W.copy(), 0.0
+    for j in range(k):  # coordinate by coordinate, all rows at once
+        step = np.maximum((B[:, j] - w @ G[j]) / G[j, j], -w[:, j])
+        w[:, j] += step
+        way += G[j, j] * float(step @ step)
+    found = W.copy()
+    assert descend_lanes(G, B, found, 1, False) == pytest.approx(way, rel=1e-12)
+    np.testing.assert_allclose(found, w, atol=1e-13)
+
+
+def test_beyond_and_inner() -> None:
+    rng = np.random.default_rng(4)
+    new, old, out = rng.random((3, 5, 4)).astype(np.float32)
+    beyond(new, old, np.float32(0.5), out)
+    np.testing.assert_allclose(out, new + 0.5 * (new - old), rtol=1e-6)
+    assert inner(new, old) == pytest.approx(float((new.astype(float) * old).sum()), rel=1e-14)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from partwise.kernels.sparse import csr_columns_dot, csr_dot, csr_sampled_dot, csr_tdot
+from partwise.kernels.sparse import csr_dot, csr_sampled_dot, csr_tdot
 
 RNG = np.random.default_rng(1)
 
@@ -41,7 +41,8 @@ def close(found: np.ndarray, expected: np.ndarray) -> None:
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("width", [1, 3, 8])
+# one by one; half a cache line and three of them; whole ones
+@pytest.mark.parametrize("width", [1, 3, 8, 27, 45, 128])
 def test_csr_dot(A: sp.csr_array, dtype: Any, width: int) -> None:
     M = RNG.standard_normal((A.shape[1], width)).astype(dtype)
     out = np.full((A.shape[0], width), np.nan, dtype)
@@ -76,7 +77,7 @@ def test_what_is_not_finite_shows(value: float) -> None:
     np.testing.assert_array_equal(out[1], 2.0)
 
 
-@pytest.mark.parametrize("width", [1, 3, 8, 50])
+@pytest.mark.parametrize("width", [1, 3, 8, 27, 50])
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (1, 1), (90, 70), (300, 4)], ids=str)
 def test_columns_give_the_bits_of_rows(shape: tuple[int, int], dtype: Any, width: int) -> None:
     X = RNG.standard_normal(shape) * (RNG.random(shape) < 0.4)
@@ -84,5 +85,5 @@ def test_columns_give_the_bits_of_rows(shape: tuple[int, int], dtype: Any, width
     columns, W = sp.csr_array(A.T.tocsr()), RNG.standard_normal((shape[0], width)).astype(dtype)
     expected, out = np.zeros((shape[1], width), dtype), np.full((shape[1], width), np.nan, dtype)
     csr_tdot(A.indptr, A.indices, A.data, W, expected)
-    csr_columns_dot(columns.indptr, columns.indices, columns.data, W, out)
+    csr_dot(columns.indptr, columns.indices, columns.data, W, out)
     np.testing.assert_array_equal(out, expected)

@@ -35,7 +35,7 @@ X = make_data()
 
 
 @FORMS
-@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("init", [*INITS, "auto"])
 def test_every_start(form: Any, init: str) -> None:
     H = start(init, form(X), 4)
     assert H.shape == (4, 14)
@@ -287,3 +287,11 @@ def test_near_pure_fills_up_where_records_have_a_lower_rank_than_their_span() ->
     T = near_pure_start(signal, k=3, rng=np.random.default_rng(1))
     assert T.shape == (3, 3)
     assert np.linalg.cond(T) < 1e6
+
+
+def test_the_automatic_start_follows_how_much_is_zero() -> None:
+    sparse = np.where(np.random.default_rng(1).random(X.shape) < 0.1, X, 0.0)
+    for data, name in ((sparse, "nndsvda"), (X, "pure"), (sp.csr_array(X), "pure"), (sp.csr_array(sparse), "nndsvda")):
+        np.testing.assert_array_equal(start("auto", data, 4), start(name, data, 4))
+    with pytest.warns(DegenerateDataWarning, match="pure records"):  # no start of 15 singular vectors
+        assert start("auto", sparse, 15).shape == (15, 14)

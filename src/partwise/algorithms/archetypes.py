@@ -378,7 +378,7 @@ def decoded(data: Directions, E: Array) -> Minimum:
 
 
 def _sweep(points: Array, E: Array, A: Array, sweeps: int) -> None:
-    descend_lanes(E @ E.T, points @ E.T, A, sweeps)
+    descend_lanes(E @ E.T, points @ E.T, A, sweeps, False)
 
 
 def _counts(A: Array, share: float) -> Array:

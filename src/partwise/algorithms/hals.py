@@ -80,6 +80,7 @@ def hals(
         loss=loss,
         beside=beside,
         update=update,
+        hasty=partial(update, exact=False),
         on_W=on_W,
         on_H=on_H,
         extrapolate=extrapolate,
@@ -111,7 +112,8 @@ def _within_leading_directions(source: RowSource, H0: Array, squared_norm: float
     V = truncated_svd(source, width, rng=np.random.default_rng(0), oversample=0, max_passes=NARROW_PASSES)[1].T
     V = np.ascontiguousarray(V, source.dtype)
     loss = CompressedError(squared_norm, V)
-    rounds = alternate(source.project(V), H0, loss=loss, extrapolate=True, tol=tol, **how)
+    hasty = partial(how["update"], exact=False)
+    rounds = alternate(source.project(V), H0, loss=loss, extrapolate=True, tol=tol, hasty=hasty, **how)
     for number, now in enumerate(rounds):
         if number >= NARROW_ROUNDS or now.residual <= tol or now.state["idle"] >= PATIENCE:
             break

@@ -140,7 +140,7 @@ def _is_file(value: Any) -> bool:
     from partwise.datasets.words import LANGUAGES
     from partwise.starts import INITS
 
-    return isinstance(value, str) and value not in (*INITS, *LANGUAGES, "none") and Path(value).exists()
+    return isinstance(value, str) and value not in (*INITS, *LANGUAGES, "auto", "none") and Path(value).exists()
 
 
 def _flat(job: Job) -> dict[str, Any]:

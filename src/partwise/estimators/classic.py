@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from partwise.algorithms.anls import anls
 from partwise.algorithms.hals import hals, suggested_sweeps
 from partwise.algorithms.loop import Progress, State, until_flat
 from partwise.estimators.constrained import Constrained
 from partwise.sources import Inspection, RowSource
+from partwise.starts import INITS
 
 
 class HALS(Constrained):
@@ -26,8 +27,9 @@ class HALS(Constrained):
     ----------
     n_components : int, optional
         Number of components, by default the smaller of the numbers of samples and features.
-    init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
-        Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
+    init : {"auto", "pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair or estimator, default="auto"
+        Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``. "auto" is
+        "nndsvda" where less than an eighth of the entries is not zero, and "pure" otherwise.
     sweeps : int or "auto", default="auto"
         Coordinate sweeps over each factor for each pass over the data; "auto" takes as many as cost a fifth of a
         pass, from one (two on dense data) to ten.
@@ -112,6 +114,7 @@ class HALS(Constrained):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Constrained._parameter_constraints,
         "sweeps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "init": [StrOptions({"auto", *INITS}), "array-like", HasMethods("fit")],
         "extrapolate": ["boolean"],
         "stop": [StrOptions({"optimal", "objective"})],
     }
@@ -120,7 +123,7 @@ class HALS(Constrained):
         self,
         n_components: int | None = None,
         *,
-        init: Any = "pure",
+        init: Any = "auto",
         sweeps: int | str = "auto",
         extrapolate: bool = True,
         l1_W: float = 0.0,

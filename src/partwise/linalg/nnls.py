@@ -367,7 +367,7 @@ def solve(
     ``G`` must have a unit diagonal (zero for a null component).  ``start`` is a feasible point to begin at.
     """
     W = np.zeros_like(B) if start is None else start.copy()
-    descend_lanes(G, B, W, SWEEPS)
+    descend_lanes(G, B, W, SWEEPS, False)
     solve_supports(G, B, W)
     residual = np.empty(len(B))
     g = W @ G - B

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from numpy.lib.stride_tricks import as_strided
 
+from partwise.kernels._vectors import LINE_BYTES
 from partwise.kernels.cluster import csr_group_sums, dense_group_sums
 from partwise.kernels.holes import put_known
 from partwise.kernels.scan import count_flaws, csr_support, dense_support, scan_values
-from partwise.kernels.sparse import csr_columns_dot, csr_dot, csr_sampled_dot, csr_tdot
+from partwise.kernels.sparse import csr_dot, csr_sampled_dot, csr_tdot
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
-LINE_BYTES = 64  # of a cache line
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -60,8 +61,9 @@ def dot(block: Block, M: Array) -> Array:
         narrow = 8 <= M.shape[1] <= 24 and block.dtype == M.dtype == np.float64
         return np.ascontiguousarray((np.ascontiguousarray(M.T) @ block.T).T) if narrow else np.asarray(block @ M)
     width, dtype = M.shape[1], np.result_type(block.dtype, M.dtype)
-    out = _lines(block.shape[0], _whole_lines(width, dtype), dtype)
-    csr_dot(block.indptr, block.indices, block.data, _widened(M, out.shape[1]), out)
+    M = _with_hidden(in_lines(M, dtype))
+    out = _lines(block.shape[0], M.shape[1], dtype)
+    csr_dot(block.indptr, block.indices, block.data, M, out)
     return np.ascontiguousarray(out[:, :width])
 
 
@@ -72,23 +74,47 @@ def transposed(block: Block) -> Block:
 
 def tdot(block: Block, W: Array) -> Array:
     """``block.T @ W`` for a row-aligned ``W``."""
-    if not is_sparse(block):  # the other way round BLAS takes up to twice as long, unless there is little to do
-        return np.asarray(block.T @ W) if W.shape[1] < 8 else np.ascontiguousarray((W.T @ block).T)
+    if not is_sparse(block):  # the other way round BLAS takes up to twice as long
+        return np.ascontiguousarray((W.T @ block).T)
     width, dtype = W.shape[1], np.result_type(block.dtype, W.dtype)
-    out = _lines(block.shape[1], _whole_lines(width, dtype), dtype)
+    W = _with_hidden(in_lines(W, dtype))
+    out = _lines(block.shape[1], W.shape[1], dtype)
     columns = getattr(block, "columns", None)
     if columns is not None:
-        csr_columns_dot(columns.indptr, columns.indices, columns.data, _widened(W, out.shape[1]), out)
+        csr_dot(columns.indptr, columns.indices, columns.data, W, out)
     else:
         out[:] = 0.0
-        csr_tdot(block.indptr, block.indices, block.data, _widened(W, out.shape[1]), out)
+        csr_tdot(block.indptr, block.indices, block.data, W, out)
     return np.ascontiguousarray(out[:, :width])
 
 
+def in_lines(M: Array, dtype: npt.DTypeLike | None = None) -> Array:
+    """``M`` with rows that are whole cache lines, the columns beyond it hidden; as it is if it has them already.
+
+    Products of sparse blocks need it so: a matrix that many blocks are multiplied with had better be made so once.
+    """
+    dtype = np.dtype(M.dtype if dtype is None else dtype)
+    stride = _whole_lines(M.shape[1], dtype)
+    if M.dtype == dtype and M.strides == (stride * dtype.itemsize, dtype.itemsize) and not M.ctypes.data % LINE_BYTES:
+        return M
+    out = _lines(M.shape[0], stride, dtype)
+    out[:, : M.shape[1]] = M
+    out[:, M.shape[1] :] = 0.0
+    return out[:, : M.shape[1]]
+
+
+def _with_hidden(M: Array) -> Array:
+    """Rows of :func:`in_lines` as they are stored."""
+    stride = _whole_lines(M.shape[1], M.dtype)
+    return M if stride == M.shape[1] else as_strided(M, (len(M), stride), M.strides)
+
+
 def _whole_lines(width: int, dtype: np.dtype[Any]) -> int:
-    """So many entries that rows are whole cache lines, if they are longer than half of one: what is fetched is used."""
+    """So many entries that rows are whole cache lines, or half a one: what is fetched is used, and is a vector."""
     line = LINE_BYTES // dtype.itemsize
-    return width if 2 * width <= line else -(-width // line) * line
+    if 4 * width <= line:
+        return width
+    return line // 2 if 2 * width <= line else -(-width // line) * line
 
 
 def _lines(n_rows: int, width: int, dtype: np.dtype[Any]) -> Array:
@@ -97,14 +123,6 @@ def _lines(n_rows: int, width: int, dtype: np.dtype[Any]) -> Array:
     raw = np.empty(size + LINE_BYTES, np.uint8)
     first = -raw.ctypes.data % LINE_BYTES
     return raw[first : first + size].view(dtype).reshape(n_rows, width)
-
-
-def _widened(M: Array, width: int) -> Array:
-    """With columns of zeros at the right."""
-    out = _lines(M.shape[0], width, M.dtype)
-    out[:, : M.shape[1]] = M
-    out[:, M.shape[1] :] = 0.0
-    return out
 
 
 def with_columns(block: Block) -> Block:

@@ -24,8 +24,10 @@ from partwise.algorithms.engine.pair import Pair
 from partwise.algorithms.engine.rows import RowUpdate, natural_residual, solve_rows
 from partwise.algorithms.engine.squared import SquaredError
 from partwise.algorithms.loop import Progress, State
+from partwise.kernels.coordinate import beyond
 from partwise.linalg.nnls import Gram, decode_block
 from partwise.sources import MemorySource, RowSource, add, blocks
+from partwise.sources.copies import with_columns
 from partwise.sources.memory import SMALLEST_BLOCK_ROWS
 from partwise.sources.protocol import Block, Rows
 
@@ -95,6 +97,7 @@ def alternate(
     loss: SquaredError,
     beside: tuple[Rows, ...] = (),
     update: RowUpdate,
+    hasty: RowUpdate | None = None,
     on_W: Factor = PLAIN,
     on_H: Factor = PLAIN,
     extrapolate: bool = False,
@@ -104,8 +107,9 @@ def alternate(
 ) -> Iterator[Progress]:
     """Alternate updates of weights and components; yields the start, then every round that was kept.
 
-    The residual of a round with momentum belongs to the extrapolated point; when it reaches ``tol`` a round
-    without momentum follows, whose residual is exact and ``certified``.  Rounds on ``light`` are never certified.
+    The residual of a round with momentum belongs to the extrapolated point, and is what the first sweep tells of it;
+    when it reaches ``tol`` a round without momentum follows, whose residual is exact and ``certified``.  Rounds on
+    ``light`` are never certified.
 
     Parameters
     ----------
@@ -121,6 +125,8 @@ def alternate(
         What the loss needs beside the data.
     update : callable
         How rows that must not be negative are updated: see ``rows.py``.
+    hasty : callable, optional
+        The same update with a residual that need not be exact, for rounds with momentum.
     on_W, on_H : Factor
         What is asked of the factors.
     extrapolate : bool
@@ -164,16 +170,18 @@ def alternate(
     del H0, state
     while True:
         if here is not source and (worth.idle >= PATIENCE or last <= tol):
-            W, spare, here = source.map_rows(_widened, W, width=k), None, source
+            here = source = with_columns(source)
+            W, spare, light = source.map_rows(_widened, W, width=k), None, None
             ahead = H = np.ascontiguousarray(_shown(H, source, fixed, known).T)
             moving, best, last = False, np.inf, np.inf
         slack = _slack(here) * size
         beta = momentum.beta if moving else 0.0
-        step = partial(_round_block, H=ahead, shared=loss.shared(ahead), loss=loss, update=update, beta=beta)
-        step = partial(step, on_W=pair.weights(ahead, totals), pair=pair)
+        now = hasty if moving and hasty is not None else update
+        step = partial(_round_block, H=blocks.in_lines(ahead), shared=loss.shared(ahead), loss=loss, update=now)
+        step = partial(step, on_W=pair.weights(ahead, totals), pair=pair, beta=beta)
         spare, (residual_W, *stats) = here.map_rows(step, W, *beside, width=k, combine=add, out=spare)
         stats = loss.totalled(stats)
-        new, residual_H = update_components(ahead, stats, pair.components(ahead, stats[2]), update, loss)
+        new, residual_H = update_components(ahead, stats, pair.components(ahead, stats[2]), now, loss)
         objective, new_totals = _objective(new, stats, loss, pair), stats[2]
         del stats, step  # each as large as the components: not during the next pass
         kkt = float(np.sqrt((residual_W + residual_H) / size)) if size > 0.0 else 0.0
@@ -305,7 +313,7 @@ def _round_block(
     new = W.copy()
     residual = 0.0
     full = loss.complete(block, W, H)
-    for rows, part in blocks.row_parts(full):
+    for rows, part in loss.parts(full):
         G, B = on_W.problem(*loss.row_problem(part, H, shared, *(x[rows] for x in beside)), new[rows])
         residual += updated(update, G, B, new[rows], on_W.constraint, loss.row_weights(*(x[rows] for x in beside)))
         if beta:
@@ -352,9 +360,8 @@ def _totals(full: Block, W: Array, loss: SquaredError, pair: Pair, beside: tuple
 
 def _ahead(new: Array, old: Array, beta: float, constraint: Constraint) -> Array:
     """``new + beta (new - old)``, put back to where it may be, with one new array."""
-    ahead = new - old
-    ahead *= np.asarray(beta, ahead.dtype)
-    ahead += new
+    ahead = np.empty_like(new)
+    beyond(new, old, new.dtype.type(beta), ahead)
     constraint.project(ahead)
     return ahead
 

@@ -21,12 +21,12 @@ RowUpdate = Callable[[Array, Array, Array], float]
 FEW = 128  # components up to which sweeping many rows side by side beats skipping the weights that rest at zero
 
 
-def sweep_rows(G: Array, B: Array, F: Array, *, sweeps: int, shrink: float) -> float:
-    """Cyclic coordinate sweeps over the rows (HALS)."""
+def sweep_rows(G: Array, B: Array, F: Array, *, sweeps: int, shrink: float, exact: bool = True) -> float:
+    """Cyclic coordinate sweeps over the rows (HALS); a residual that is not ``exact`` comes with the first of them."""
     if G.ndim == 3:
         return descend_each(np.ascontiguousarray(G), B, F, sweeps, shrink)
     if len(G) <= FEW:
-        return descend_lanes(np.ascontiguousarray(G), B, F, sweeps)
+        return descend_lanes(np.ascontiguousarray(G), B, F, sweeps, exact)
     return descend(np.ascontiguousarray(G), B, F, sweeps, shrink)
 
 

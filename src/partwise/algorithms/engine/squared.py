@@ -5,12 +5,14 @@ A loss object goes to every block with the block function, so it is small; weigh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from partwise.kernels.coordinate import inner
 from partwise.sources import MemorySource, RowSource, blocks
 from partwise.sources.observed import COMPLETE, Observed
 from partwise.sources.protocol import Block, Rows
@@ -47,6 +49,10 @@ class SquaredError:
         """``|X|^2`` with what was filled in, for a loss that does so."""
         return 0.0
 
+    def parts(self, full: Block) -> Iterator[tuple[slice, Block]]:
+        """So many rows of a block at a time as make small problems."""
+        yield slice(0, full.shape[0]), full
+
     def row_weights(self, *beside: Block) -> Array | None:
         """Weights of the samples of a block."""
         return None
@@ -77,7 +83,7 @@ class SquaredError:
 
     def value(self, H: Array, G: Array, B: Array, offset: float = 0.0) -> float:
         """1/2 |X - WH|^2 = 1/2 |X|^2 - <X'W, H'> + 1/2 <W'W, HH'>, from the statistics of ``W``."""
-        product = 0.5 * self.squared_norm - float(np.einsum("ij,ij->", B, H))
+        product = 0.5 * self.squared_norm - inner(B, H)
         return max(product + 0.5 * float((G * gram(H)).sum()), 0.0)
 
 
@@ -153,7 +159,7 @@ class WeightedError(SquaredError):
 
     def value(self, H: Array, G: Array, B: Array, offset: float = 0.0) -> float:
         """See :class:`SquaredError`."""
-        product = 0.5 * self.squared_norm - float(np.einsum("ij,ij->", B, self.weighed(H)))
+        product = 0.5 * self.squared_norm - inner(B, self.weighed(H))
         return max(product + 0.5 * float((G * self.shared(H)).sum()), 0.0)
 
     def weighed(self, H: Array) -> Array:
@@ -200,6 +206,10 @@ class EntryWeightedError(WeightedError):
 
     Every row has a Gram matrix of its own, ``G_i = sum_j M_ij h_j h_j'``, and every feature too.
     """
+
+    def parts(self, full: Block) -> Iterator[tuple[slice, Block]]:
+        """See :class:`SquaredError`."""
+        return blocks.row_parts(full)
 
     def shared(self, H: Array) -> Array:
         """``h_j h_j'`` for every feature, flat."""
