@@ -291,7 +291,10 @@ def test_near_pure_fills_up_where_records_have_a_lower_rank_than_their_span() ->
 
 def test_the_automatic_start_follows_how_much_is_zero() -> None:
     sparse = np.where(np.random.default_rng(1).random(X.shape) < 0.1, X, 0.0)
-    for data, name in ((sparse, "nndsvda"), (X, "pure"), (sp.csr_array(X), "pure"), (sp.csr_array(sparse), "nndsvda")):
-        np.testing.assert_array_equal(start("auto", data, 4), start(name, data, 4))
-    with pytest.warns(DegenerateDataWarning, match="pure records"):  # no start of 15 singular vectors
+    for form in (np.asarray, sp.csr_array):
+        np.testing.assert_array_equal(start("auto", form(X), 4), start("pure", form(X), 4))
+        np.testing.assert_allclose(
+            start("auto", form(sparse), 4), start("nndsvda", form(sparse), 4), rtol=1e-2, atol=1e-2
+        )
+    with pytest.warns(DegenerateDataWarning, match="pure records"):  # there are no 15 singular vectors
         assert start("auto", sparse, 15).shape == (15, 14)

@@ -22,6 +22,7 @@ Array = npt.NDArray[Any]
 
 INITS = ("pure", "nndsvd", "nndsvda", "nndsvdar", "random")
 SMALL_RANDOM = 1e-2  # of a typical entry: what NNDSVDar puts in the place of zeros
+FEW_PASSES = 5  # for singular vectors that are but a start
 TINY_ROW = 1e-3  # rows below this times the mean row sum are noise as directions and are not picked as pure
 COLLAPSED = 10.0  # times the condition of the records: their means, worse by more, have fallen together
 NO_ROW = 1e-60  # below this even the square of a scaled row is in danger
@@ -62,7 +63,7 @@ def make_start(
     """
     if isinstance(init, str):
         if init == "auto":
-            init = automatic_start(source, n_components, seen)
+            return automatic_start(source, n_components, seen=seen, rng=rng)
         if init == "pure":
             return pure_start(source, n_components, seen=seen, rng=rng)
         if init in ("nndsvd", "nndsvda", "nndsvdar"):
@@ -96,15 +97,17 @@ def make_start(
     return H
 
 
-def automatic_start(source: RowSource, k: int, seen: Inspection) -> str:
-    """The name of the start that leads to the better optima: records of sparse data share few features with others.
+def automatic_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator) -> Array:
+    """The start that leads to the better optima: records of sparse data share few features with others.
 
-    On tf-idf of two corpora NNDSVDa ends at a lower error than pure records and in half the rounds (0.97699 against
-    0.97706, 0.93171 against 0.93244); where the data is topics under noise both find them.
+    On tf-idf of two corpora NNDSVDa ends at a lower error than pure records and in half the rounds (0.9769 against
+    0.9771, 0.9316 against 0.9324, three seeds); where the data is topics under noise both find them.  Singular vectors
+    need not be exact for it: a few passes lead to optima as good as many.
     """
     n, m = source.shape
-    spectral = not seen.n_negative and k <= min(n, m) and not dense(seen.nonzero / max(1, n), m)
-    return "nndsvda" if spectral else "pure"
+    if seen.n_negative or k > min(n, m) or dense(seen.nonzero / max(1, n), m):
+        return pure_start(source, k, seen=seen, rng=rng)
+    return nndsvd_start(source, k, seen=seen, rng=rng, fill="a", passes=FEW_PASSES)
 
 
 def check_nonnegative(start: Array, name: str) -> None:
@@ -125,7 +128,9 @@ def random_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.
     return np.asarray(_entry_size(seen, k) * np.abs(rng.standard_normal((k, source.shape[1]))))
 
 
-def nndsvd_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator, fill: str = "") -> Array:
+def nndsvd_start(
+    source: RowSource, k: int, *, seen: Inspection, rng: np.random.Generator, fill: str = "", passes: int = 12
+) -> Array:
     """NNDSVD (Boutsidis & Gallopoulos 2008): the stronger of the two signed parts of each singular pair.
 
     The left vectors are never stored: only the norms of their two parts are needed, one reduce.  ``fill``
@@ -133,7 +138,7 @@ def nndsvd_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.
     as entries of the components grow with the root of the data; so here by their own typical size.  "ar" (NNDSVDar)
     by random numbers up to a hundredth of it.
     """
-    _, V = truncated_svd(source, k, rng=rng)
+    _, V = truncated_svd(source, k, rng=rng, max_passes=passes)
     positive, negative = source.reduce(partial(_part_norms, Vt=np.ascontiguousarray(V.T, source.dtype)))
     V_plus, V_minus = np.maximum(V, 0.0), np.maximum(-V, 0.0)
     weight_plus = np.sqrt(positive) * np.linalg.norm(V_plus, axis=1)
