@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba.np.arrayobj
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 
 LINE_BYTES = 64  # of a cache line
 
+cgutils: Any = _cgutils  # numba publishes no types
+make_array: Any = numba.np.arrayobj.make_array
 _INT = ir.IntType(64)
 # A product may be added without being rounded first where the chip can do so, as in every kernel.
 _FLAGS = ("contract", "nsz")
 
 
-@intrinsic
-def add_rows(
+def _add_rows(
     _: Any,
     indices: Any,
     data: Any,
@@ -39,6 +40,9 @@ def add_rows(
         return None
     signature = types.void(indices, data, start, stop, M, out, row, column, vectors, share)
     return signature, _sums_of_rows
+
+
+add_rows: Any = intrinsic(_add_rows)
 
 
 def _sums_of_rows(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -131,7 +131,8 @@ def _steps(G: Array, inverse: Array, g: Array, w: Array, j: int) -> float:
         way_b += b * b
         way_c += c * c
         way_d += d * d
-    return way_a * G[j, j] + way_b * G[j + 1, j + 1] + way_c * G[j + 2, j + 2] + way_d * G[j + 3, j + 3]
+    way: float = way_a * G[j, j] + way_b * G[j + 1, j + 1] + way_c * G[j + 2, j + 2] + way_d * G[j + 3, j + 3]
+    return way
 
 
 @inlined
