@@ -85,8 +85,15 @@ def test_examples_of_page_run(page: Path, capsys: pytest.CaptureFixture[str]):
             check_output(block.output, printed)
 
 
+def scripts() -> Iterator[Any]:
+    """Those with real data take long and are run for the gallery; tests/cli/test_fields.py has their steps in small."""
+    for script in SCRIPTS:
+        large = "PARTWISE_DATA" in script.read_text(encoding="utf-8")
+        yield pytest.param(script, id=name_of(script), marks=[pytest.mark.slow] if large else [])
+
+
 @pytest.mark.usefixtures("elsewhere")
-@pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
+@pytest.mark.parametrize("script", list(scripts()))
 def test_script_runs(script: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "argv", [str(script)])
     monkeypatch.setenv("MPLBACKEND", "agg")
@@ -114,10 +121,16 @@ def test_readme_example_recovers():
     assert names["certificate"].largest < 1e-10
 
 
+SHELL = re.compile(r"^\.\. code-block:: sh\n\n((?: {4}.*\n)+)", re.MULTILINE)  # in the head of a script
+
+
 def commands(page: Path) -> Iterator[str]:
     """The program's command lines in a page's shell blocks."""
-    for block in blocks(page, "sh"):
-        for line in block.code.replace("\\\n", " ").splitlines():
+    shown = [block.code for block in blocks(page, "sh")]
+    if page.suffix == ".py":
+        shown = SHELL.findall(page.read_text(encoding="utf-8"))
+    for code in shown:
+        for line in code.replace("\\\n", " ").splitlines():
             words = shlex.split(line, comments=True)
             for part in split(words):
                 if part and part[0] == "partwise":
@@ -140,7 +153,7 @@ def split(words: list[str]) -> Iterator[list[str]]:
 
 COMMANDS = [
     pytest.param(line, id=f"{name_of(page)}: {line}")
-    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
+    for page in [*PAGES, *SCRIPTS, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
     for line in dict.fromkeys(commands(page))
 ]
 
