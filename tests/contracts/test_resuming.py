@@ -5,7 +5,7 @@ A new iterative method joins ``METHODS``: a class, parameters with which it does
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -164,20 +164,29 @@ def test_from_every_state(name: str, tmp_path: Path) -> None:
     same(make(name).fit(data, truth=truth, state=kept[2]), measured)
 
 
+# every source, and both types of numbers in memory and in files; dense float64 is what `test_from_every_state` has
+PLACES = [
+    ("dense", np.float32),
+    ("csr", np.float64),
+    ("memmap", np.float32),
+    ("folder", np.float64),
+    ("dask", np.float32),
+]
+OWN_PASSES = {"mu-kl", "facets-finish", "and-batches", "purification-batches", "minibatch-kl"}
+# other settings of a method, which reads the rows by the same passes
+VARIANTS = [name for name in METHODS if "-" in name and name not in OWN_PASSES]
+
+
+def placed() -> Iterator[Any]:
+    """Every method in every place, each of its variants in one of them."""
+    for name in METHODS:
+        at = VARIANTS.index(name) % len(PLACES) if name in VARIANTS else None
+        for source, dtype in PLACES if at is None else PLACES[at : at + 1]:
+            yield pytest.param(name, source, dtype, id=f"{name}-{source}-{dtype.__name__}")
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("source", "dtype"),  # every source, and both types of numbers in memory and in files
-    [
-        ("dense", np.float64),
-        ("dense", np.float32),
-        ("csr", np.float64),
-        ("memmap", np.float32),
-        ("folder", np.float64),
-        ("dask", np.float32),
-    ],
-    ids=lambda value: getattr(value, "__name__", value),
-)
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(("name", "source", "dtype"), list(placed()))
 def test_on_every_source(name: str, source: str, dtype: Any, tmp_path: Path) -> None:
     data = SOURCES[source](METHODS[name][2].astype(dtype), tmp_path)
     whole, kept = states(make(name), data)
