@@ -3,6 +3,7 @@
 CASES = {
     "guard": "benchmarks.guard",
     "nnls": "benchmarks.nnls",
+    "nnls-supports": "benchmarks.nnls_supports",
     "hals-dense": "benchmarks.hals_dense",
     "hals-sparse": "benchmarks.hals_sparse",
     "hals-default": "benchmarks.hals_default",
