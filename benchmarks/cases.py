@@ -8,6 +8,7 @@ CASES = {
     "hals-sparse": "benchmarks.hals_sparse",
     "hals-default": "benchmarks.hals_default",
     "hals-target": "benchmarks.hals_target",
+    "hals-curves": "benchmarks.hals_curves",
     "startup": "benchmarks.startup",
     "kl": "benchmarks.kl",
     "kl-transform": "benchmarks.kl_transform",
@@ -42,4 +43,5 @@ CASES = {
     "rows": "benchmarks.rows",
     "faults": "benchmarks.faults",
     "nnls-hard": "benchmarks.nnls_hard",
+    "page": "benchmarks.page",
 }

@@ -223,3 +223,9 @@ def test_every_name_has_a_place():
 
 def _names(module: str) -> list[str]:
     return getattr(getattr(partwise, module), "__all__", [])
+
+
+def test_the_page_of_speed_is_made_of_its_files() -> None:
+    from benchmarks.page import KEPT, page
+
+    assert (ROOT / "docs" / "speed.md").read_text() == page(KEPT)

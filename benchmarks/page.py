@@ -1,0 +1,114 @@
+"""The page of the documentation that shows measured speed: made of results that are kept beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from .report import RESULTS
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+KEPT = DOCS / "speed"
+CONTENDERS: dict[str, Any] = {}
+# what is shown, in this order: the case, its heading, what is told of every contender
+CASES = (
+    ("hals-default", "The default fit, as typed", ("n_iter", "error")),
+    ("hals-target", "To scikit-learn's final objective, from its own start", ("n_iter", "error")),
+    ("nnls-supports", "Exact weights", ("kkt",)),
+    ("nnls", "Exact weights of MNIST", ("kkt",)),
+    ("kl", "Likelihood of counts", ()),
+    ("kl-transform", "Most likely weights", ("kkt",)),
+    ("startup", "Start of the program", ()),
+)
+HEAD = """# Speed
+
+<!-- made by `python -m benchmarks page` of the files in docs/speed; nothing here is written by hand -->
+
+Processor time beside other libraries in one run, with the same number of threads; what was asked for and missed
+stands beside what was met. How each is measured is on the page of the [benchmarks](benchmarks.md). Seconds are those
+of one machine: compare contenders, not pages.
+
+![Error against processor time, HALS and scikit-learn's NMF](images/speed.svg)
+
+*The default fits of both libraries, each from its own start; the blue dot is where ours ends, at a stationary point.*
+"""
+
+
+def page(folder: Path = KEPT) -> str:
+    """The page, of the results in a folder."""
+    sections = [HEAD]
+    for case, heading, facts in CASES:
+        path = folder / f"{case}.json"
+        if path.exists():
+            sections.append(_section(json.loads(path.read_text()), case, heading, facts))
+    return "\n".join(sections)
+
+
+def _section(record: dict[str, Any], case: str, heading: str, facts: tuple[str, ...]) -> str:
+    machine, options = record["machine"], record["options"]
+    lines = [f"## {heading}", "", _row(["", "seconds", *facts]), _row(["---"] * (2 + len(facts)))]
+    for part in record["parts"]:
+        what = str(part.get("data") or part.get("kind") or part.get("label") or "")
+        for row in part["rows"]:
+            if row["status"] == "ok":
+                numbers = [row["best"], *(row["facts"].get(fact) for fact in facts)]
+                lines.append(_row([f"{what} {row['name']}".strip(), *map(_number, numbers)]))
+    measured = [target for target in record["targets"] if target["met"] is not None]
+    lines += ["", *(f"- {_verdict(target)}" for target in measured), ""]
+    lines.append(
+        f"`python -m benchmarks {case} --threads {options['threads']}`, seed {options['seed']}, {record['date'][:10]}: "
+        f"{machine['cpu']}, {machine['cores']} cores.\n"
+    )
+    return "\n".join(lines)
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _number(value: Any) -> str:
+    return "" if value is None else f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _verdict(target: dict[str, Any]) -> str:
+    sign = "at most" if target["at_most"] else "at least"
+    word = "met" if target["met"] else "**missed**"
+    return f"{target['what']}: {_number(target['value'])}, asked {sign} {target['goal']:.3g}: {word}"
+
+
+def draw(folder: Path, picture: Path) -> None:
+    """Curves of error against processor time."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    parts = json.loads((folder / "hals-curves.json").read_text())["parts"]
+    mpl.rcParams["svg.hashsalt"] = "partwise"
+    figure = Figure((3.4 * len(parts), 3.0), layout="constrained")
+    for axes, part in zip(figure.subplots(1, len(parts)), parts, strict=True):
+        for row, colour, name in zip(part["rows"], ("C0", "0.5"), ("partwise HALS", "scikit-learn NMF"), strict=False):
+            seconds, errors = zip(*row["facts"]["curve"], strict=True)
+            ours = row["name"] == "partwise"
+            axes.plot(seconds, errors, color=colour, label=name, marker="" if ours else "o", markersize=3)
+            if ours:
+                axes.plot(seconds[-1], errors[-1], "o", color=colour)
+        least = min(error for row in part["rows"] for _, error in row["facts"]["curve"])
+        last = part["rows"][-1]["facts"]["curve"][-1][1]
+        axes.set_ylim(least - 0.3 * (last - least) - 1e-5, least + 6.0 * max(last - least, 2e-4))
+        axes.set(title=part["data"], xlabel="processor time in s", ylabel="|X - W H| / |X|")
+        axes.set_xlim(0.0)
+    figure.axes[0].legend(fontsize="small")
+    figure.savefig(picture, metadata={"Date": None})
+
+
+def main(options: Any) -> None:
+    """Keep the newest results of every case of the page, and make the page and its picture anew."""
+    KEPT.mkdir(exist_ok=True)
+    for case in (*(case for case, *_ in CASES), "hals-curves"):
+        if (RESULTS / f"{case}.json").exists():
+            record = json.loads((RESULTS / f"{case}.json").read_text())
+            record["machine"].pop("platform", None)
+            (KEPT / f"{case}.json").write_text(json.dumps(record, indent=1) + "\n")
+    (DOCS / "speed.md").write_text(page())
+    draw(KEPT, DOCS / "images" / "speed.svg")
+    print(f"written: {DOCS / 'speed.md'}")
