@@ -866,7 +866,7 @@ def test_kill_9(folder: Path, program: Program) -> None:
         (["nan.csv", "-k", "2", "--preprocess", "unit"], "1 NaN or infinity value(s), the first in row 3 ('s3')", 2),
         (["data.csv", "-k", "2", "--set", "random_state=1"], "random_state: give it as --seed", 2),
         (["data.csv", "-k", "2", "--tol", "1", "--set", "tol=1"], "tol is given twice", 2),
-        (["data.csv", "-k", "2", "-m", "hals", "--init", "nowhere"], "option init of hals must be one of 'auto', 'nndsvd'", 2),
+        (["data.csv", "-k", "2", "-m", "hals", "--init", "nowhere"], "init of hals must be one of 'auto', 'nndsvd'", 2),
         (["data.csv", "-k", "2", "--preprocess", "idf"], "--preprocess must be one of none, tfidf, log1p, unit", 2),
         (["data.csv", "-k", "2", "--preprocess", "tfidf"], "tfidf is for counts", 2),
         (["data.csv", "-k", "2", "--weigh", "yes"], "--weigh must be one of auto, noise, none", 2),
