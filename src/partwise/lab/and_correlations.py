@@ -14,7 +14,7 @@ from partwise.lab import figures, phases
 from partwise.lab.and_ import DOCUMENT, START, pace, rises, times_as_many
 from partwise.lab.claim import Claim
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
-from partwise.lab.values import told
+from partwise.lab.values import along, told
 
 SAMPLES: dict[str, int] = {"tiny": 200, "quick": 2000, "full": 5000}
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -96,7 +96,7 @@ def _decay_cases(size: Size) -> Sequence[Case]:
 
 def _no_constant(result: Reproduction, method: str, claim: Claim) -> str:
     rows = result.table.where(method=method, ratio=0.0)
-    listed = ", ".join(f"{rows.mean('relative', q=q):.0e} (q = {q:g})" for q in rows.distinct("q"))
+    listed = along(rows, "relative", "q", style=".0e", label="q = {:g}")
     return (
         "The rule (λ|E₀|/r)^(2/(q+1)) has no constant and tends to 1, the largest weight, as q grows; for binary "
         f"weights Theorem 1 has 1/4. Relative error without correlation: {listed}."
@@ -150,10 +150,8 @@ def _sparse_cases(size: Size) -> Sequence[Case]:
 
 def _by_d(result: Reproduction, method: str, claim: Claim) -> str:
     rows = result.table.where(method=method, kind=claim.arguments["kind"], within="yes")
-    listed = ", ".join(
-        f"{row['relative']:.0e} (D = {row['D']}, s = {row['s']})" for row in sorted(rows, key=lambda row: row["D"])
-    )
-    return f"Relative errors: {listed}. The statement is an order, for large D."
+    listed = along(rows, "relative", "D", style=".0e", label="D = {:g}")
+    return f"Relative errors, the worst of all s: {listed}. The statement is an order, for large D."
 
 
 SPARSE = Experiment(

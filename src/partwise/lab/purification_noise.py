@@ -17,7 +17,7 @@ from partwise.lab.contenders.purification import ACTIVE
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.purification import DOCUMENT
 from partwise.lab.purification_theorems import LEVEL, PARTS, binary, noise_of, problem
-from partwise.lab.values import NOTHING, exponent, quotient, straightness, told
+from partwise.lab.values import NOTHING, along, exponent, quotient, straightness, told
 from partwise.metrics import noise_tolerance
 
 # features; samples: at 10,000 features each new sample is 160 MB
@@ -156,10 +156,10 @@ def _adversarial_cases(size: Size) -> Sequence[Case]:
 def _of_samples(result: Reproduction, method: str, claim: Claim) -> str:
     """Both parts of the impurity: that of the noise grows with it, that of the samples does not."""
     rows = result.table.where(method=method, parts=claim.arguments["parts"])
-    E = ", ".join(told(rows.worst("E1", times=times), ".3f") for times in rows.distinct("times"))
+    E = along(rows, "E1", "times", label="{:g} x the signal")
     power = exponent(result, method, **(dict(claim.arguments) | {"y": "N1"}))
     return (
-        f"‖N‖₁ grows as the noise to the power of {told(power, '.2f')}; ‖E‖₁ is {E}, from the least noise to the most: "
+        f"‖N‖₁ grows as the noise to the power of {told(power, '.2f')}; ‖E‖₁ is {E}: "
         "it is of the number of samples of an iteration, and what is left of the impurity where noise is small."
     )
 
