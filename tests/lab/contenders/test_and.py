@@ -20,7 +20,8 @@ def test_all_have_the_same_start(name: str) -> None:
     problem = Problem.of(MIXTURE, start=MIXTURE.warm_start(0.05, random_state=0))
     assert problem.start is not None
     start = problem.start if name == "and-published" else np.maximum(problem.start, 0.0)
-    found = CONTENDERS[name].run(problem, 0, 0.02)
+    # the first compiles, which is on the clock
+    _, found = (CONTENDERS[name].run(problem, 0, 0.02) for _ in range(2))
     begin = total_correlation_error(start, MIXTURE.components)
     # what online LDA begins with is a posterior, which has a prior in it; MU lifts zeros, which it never leaves
     assert found.curve[0]["error"] == pytest.approx(begin, rel=0.02 if name in ("online-lda", "mu") else 1e-4)
