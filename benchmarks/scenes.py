@@ -89,8 +89,8 @@ def contender(name: str, note: str) -> Contender:
             begin = time.process_time()
             found = [fit(data[f"X{i}"], k) for i, k in enumerate(params["k"])]
         seconds = (time.process_time() - begin) / len(found)
-        refined = [bool(getattr(model, "refined_", False)) for model in found]
-        return seconds, {f"H{i}": model.components_ for i, model in enumerate(found)}, {"refined": refined}
+        told = {name: [float(getattr(model, f"{name}_", np.nan)) for model in found] for name in ("refined", "rival")}
+        return seconds, {f"H{i}": model.components_ for i, model in enumerate(found)}, told
 
     return Contender(run, {"partwise": "partwise"}, note=note)
 
@@ -135,6 +135,13 @@ def main(options: Any) -> None:
     lines.append(["mean", *(f"{np.mean(list(of.values())):.2f}" for of in found.values())])
     lines.append(["processor seconds", *(f"{rows[who].best:.2f}" for who in found)])
     show(f"generated scenes, {count} of each family, degrees", ["family", *found], lines)
+    if "partwise" in found:
+        facts = rows["partwise"].facts
+        for (name, seed), angle, rival in zip(scenes, facts["angles"], facts["rival"], strict=True):
+            if angle > WORST:  # a report calls minima that differ by less than 0.02 a toss
+                print(
+                    f"  above {WORST:g} degrees: {name}, seed {seed}: {angle:.2f}, the next minimum {rival:.4f} above"
+                )
     ours = found.get("partwise", {name: [np.nan] for name in names})
     angles = np.concatenate(list(ours.values()))
     mixed = [angle for name in MIXED_ONES if name in ours for angle in ours[name]]

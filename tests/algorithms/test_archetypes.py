@@ -11,7 +11,17 @@ import pytest
 import partwise as pw
 from partwise.algorithms import archetypes as module
 from partwise.algorithms import directions as looking
-from partwise.algorithms.archetypes import Minimum, Point, extreme, narrows, nearest, ordering, search, shares
+from partwise.algorithms.archetypes import (
+    Minimum,
+    Point,
+    extreme,
+    narrows,
+    nearest,
+    ordering,
+    search,
+    shares,
+    variation,
+)
 from partwise.algorithms.directions import Directions, find_directions
 from partwise.exceptions import DataNotFoundError
 from partwise.sources import source_of
@@ -232,3 +242,25 @@ def test_parts_are_equally_long():
     lengths = np.linalg.norm(H, axis=1)
     # entries below zero, which the leading dimensions leave of rounding, are cut
     np.testing.assert_allclose(lengths, np.linalg.norm(X, axis=1).mean(), rtol=1e-2)
+
+
+@pytest.mark.parametrize("pure", [True, False])
+def test_what_varies_inside_and_outside_at_once_is_the_parts_own(pure: bool):
+    rng = np.random.default_rng(0)
+    parts, modes = rng.gamma(1.0, size=(K, 40)), rng.standard_normal((K, 40))
+    W = rng.dirichlet([0.5] * K, size=2000)
+    if pure:
+        W[:800] = np.eye(K)[rng.integers(K, size=800)]
+    else:
+        W = 0.6 * W + 0.4 * rng.dirichlet([1.0] * K, size=2000)
+    X = np.einsum("ij,ijm->im", W, parts * np.exp(0.1 * rng.standard_normal((2000, K, 1)) * modes))
+    data = directions(X)
+    E = parts @ data.basis.T
+    found = variation(data, E, module.decoded(data, E).weights, 0.1)
+    assert (found > 0.8).all() if pure else (found < 0.3).all()
+
+
+def test_parts_of_a_handful_of_samples_have_no_variation_to_tell():
+    data = directions(scene(n=60)[0])
+    E = search(data, K, trim=0.1, starts=2, rng=np.random.default_rng(0)).best
+    assert np.isnan(variation(data, E.parts, E.weights, 0.1)).all()

@@ -343,3 +343,40 @@ def test_beside_a_huge_entry_there_is_noise_still():
     X = rng.poisson(50.0 * rng.gamma(0.5, size=(60, 3)) @ rng.gamma(0.5, size=(3, 20))).astype(float)
     X[3, 4] = 1e9
     assert pw.measure_noise(X).kind != "none"
+
+
+def nearly_constant(seed: int, n: int, m: int, mean: float) -> tuple[np.ndarray, np.random.Generator]:
+    """Means that hardly vary: of counts and of noise of one size the variances are the same."""
+    rng = np.random.default_rng(seed)
+    return mean * (1.0 + 0.05 * rng.random((n, 3)) @ rng.random((3, m))), rng
+
+
+@pytest.mark.parametrize("size", [1.0, 1.6])
+def test_where_means_hardly_vary_the_third_moment_tells_counts(size: float) -> None:
+    S, rng = nearly_constant(0, 200, 150, 20.0)
+    read = np.round(S + np.sqrt(size * 20.0) * rng.standard_normal(S.shape)).clip(0.0)
+    counted = rng.poisson(S * rng.gamma(20.0 / (size - 1.0), (size - 1.0) / 20.0, S.shape) if size > 1.0 else S)
+    assert pw.measure_noise(read).kind == "white"
+    assert pw.measure_noise(counted.astype(float)).kind == ("over-dispersed" if size > 1.0 else "poisson")
+
+
+@seeds
+def test_whole_numbers_that_may_be_counts_or_not_are_unclear(seed: int) -> None:
+    S, rng = nearly_constant(seed, 25, 30, 2000.0)
+    assert pw.measure_noise(np.round(S + np.sqrt(2000.0) * rng.standard_normal(S.shape))).kind == "unclear"
+    assert pw.measure_noise(rng.poisson(S).astype(float)).kind in ("unclear", "poisson")
+
+
+@seeds
+def test_noise_that_groups_of_features_share_is_not_white(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shared = np.repeat(rng.standard_normal((300, 20)), 5, axis=1)[:, rng.permutation(100)]
+    noise = np.sqrt(0.6) * shared + np.sqrt(0.4) * rng.standard_normal((300, 100))
+    assert pw.measure_noise(signal(rng, 300, 100) + 0.1 * noise).kind in ("coloured", "unclear")
+
+
+def test_noise_through_a_lens_is_noise() -> None:
+    """Blurred noise has no more than half as many dimensions, to six digits, but they have no end."""
+    rng = np.random.default_rng(0)
+    blur = np.exp(-0.5 * (np.arange(150)[:, None] - np.arange(150)) ** 2 / 9.0)
+    assert pw.measure_noise(signal(rng, 120, 150) + 0.1 * rng.standard_normal((120, 150)) @ blur).kind != "none"

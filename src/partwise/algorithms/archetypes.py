@@ -52,6 +52,8 @@ HEAVY = 1e3  # what the condition that shares sum to one weighs, where points ha
 SWEEPS = 30  # over the weights in a step; they begin where they were
 FIRST_SWEEPS = 60  # over weights that begin at zero
 STANDS = 1e-9  # a step that lowers f by less than this part of it ends the descent
+SEEN = 4  # samples for each direction outside the span, where the variation of a part is looked for
+EXACTLY = 1e-12  # of the squared deviation inside: what is less outside is rounding
 ROUNDED = 0.25  # of the median squared residual: the norm is rounded off below half of the typical residual
 
 
@@ -393,6 +395,55 @@ def narrows(mass: Array, trim: float, n: int) -> Array:
     """Of which parts the means had more samples before the trimming was narrowed: of others `moved` says nothing."""
     wide = min(WIDE * trim, 1.0)
     return np.array([_count(wide * share, n) > _count(trim * share, n) for share in mass])
+
+
+def variation(data: Directions, E: Array, A: Array, trim: float) -> Array:
+    """Of what the samples that have most of each part differ by inside the span, the share that is the part's own.
+
+    A part that varies takes its samples out of the span of the parts and along it, both at once: the one tells the
+    other, as far as a regression says.  What is mixed with other parts stays inside.
+
+    Parameters
+    ----------
+    data : Directions
+        The samples.
+    E : ndarray of shape (k, d)
+        The parts.
+    A : ndarray of shape (n_points, k)
+        Weights of the samples.
+    trim : float
+        Share of a part's samples that are looked at.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        Near 1 if these samples are pure and the part varies, near 0 if they are mixtures or noise is white; NaN for a
+        part that has too few samples to say.
+    """
+    amounts = A * np.linalg.norm(E, axis=1)
+    amounts /= np.maximum(amounts.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    Q = np.linalg.qr(E.T, mode="complete")[0]
+    least = SEEN * max(E.shape[1] - len(E), 1)
+    found = np.full(len(E), np.nan)
+    for j, count in enumerate(_counts(A, trim)):
+        if WIDE * count >= least:
+            purest = np.argsort(-amounts[:, j], kind="stable")[: max(count, least)]
+            found[j] = _explained(data.points[purest] @ Q, E[j] @ Q, len(E))
+    return found
+
+
+def _explained(points: Array, part: Array, k: int) -> float:
+    """Share of the variance along the first k coordinates, but for that of the part, which the others explain."""
+    points = points - points.mean(axis=0)
+    inside, outside = points[:, :k], points[:, k:]
+    towards = part[:k] / max(float(np.linalg.norm(part[:k])), np.finfo(float).tiny)
+    inside = inside - np.outer(inside @ towards, towards)
+    freedom = len(points) - 1 - outside.shape[1]
+    total, beside = float(np.square(inside).sum()), float(np.square(outside).sum())
+    if freedom < 1 or total == 0.0 or beside <= EXACTLY * total:
+        return 0.0
+    left = float(np.square(inside - outside @ np.linalg.lstsq(outside, inside, rcond=None)[0]).sum())
+    return max(1.0 - left / freedom / (total / (len(points) - 1)), 0.0)
 
 
 def shares(A: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
-from partwise.algorithms.archetypes import archetypes, narrows, search, shares
+from partwise.algorithms.archetypes import archetypes, narrows, search, shares, variation
 from partwise.algorithms.directions import SAMPLES, Directions, find_directions
 from partwise.algorithms.loop import Ending, Progress, Stages, State
 from partwise.algorithms.minvol import enclosing
@@ -24,12 +24,11 @@ from partwise.sources import Inspection, RowSource, inspect, source_of
 
 Array = npt.NDArray[Any]
 
-IMPURE = 0.03  # of `moved_`, the median: with pure samples it was below on generated scenes, without above, but where
-# spectra vary in shape; what the smallest simplex leaves of the mean distance tells then. On such scenes it was 0.73 to
-# 0.88 without pure samples, 0.81 to 0.95 with: more than CLEARLY is taken only if most parts have moved, of which the
-# lower quartile was above 0.046 without, 0.02 to 0.036 with. Under white noise it was 0.56 without.
-CLEARLY, PAYS = 0.78, 0.9
-MOVED, MOST = 0.04, 0.25
+IMPURE = 0.03  # of `moved_`, the median: with pure samples it is below on scenes whose spectra are all alike
+# Of what the purest samples of a part differ by inside the span of the parts, the share that is its own variation, the
+# median of the parts: 0.36 to 0.91 on 36 scenes whose spectra vary and that have pure samples, 0.16 to 0.28 without
+OWN = 0.33
+PAYS = 0.97  # of the mean distance of the samples is what the smallest simplex leaves, if it is any better
 REFINED_TOL, REFINED_STEPS = 0.1, 400  # of the minimum volume then: angles have settled long before
 
 
@@ -167,6 +166,7 @@ class Archetypes(Looped):
         # a copy: what is found in mixtures does not depend on having asked
         found = None if state is not None else singles(data, k, starts=self.starts, rng=deepcopy(rng))
         self.pure_ = found is not None if state is None else "single" in state
+        self._seen = data
         if state is not None:
             self._keep(state)
         if self.pure_:
@@ -183,14 +183,17 @@ class Archetypes(Looped):
         n = source.shape[0]
         told = self.moved_[narrows(self.mass_, self.trim, min(n, SAMPLES))]
         # of few samples most means cannot be narrowed, and whether any are pure is not told: what pays, pays
-        if self.pure_ or seen.n_negative or (2 * len(told) >= k and not np.median(told) > IMPURE):
+        data, parts, weights = (vars(self).pop(name, None) for name in ("_seen", "_parts", "_weights"))
+        if data is None or self.pure_ or seen.n_negative or (2 * len(told) >= k and not np.median(told) > IMPURE):
             return H
+        own = variation(data, parts, weights, self.trim)
+        if np.isfinite(own).any() and np.nanmedian(own) > OWN:
+            return H  # samples reach farther out than the parts because these vary
         # as many samples as the search has looked at, always the same ones
         some = np.arange(n) if n <= SAMPLES else np.sort(np.random.default_rng(0).choice(n, SAMPLES, replace=False))
         sample = source_of(source.take(some))
-        pays = PAYS if 2 * len(told) >= k and np.quantile(told, MOST) > MOVED else CLEARLY
         size = inspect(sample).squared_norm
-        found = enclosing(sample, H, squared_norm=size, tol=REFINED_TOL, most=REFINED_STEPS, pays=pays)
+        found = enclosing(sample, H, squared_norm=size, tol=REFINED_TOL, most=REFINED_STEPS, pays=PAYS)
         self.refined_ = found is not None
         return H if found is None else np.asarray(found, H.dtype)
 
@@ -203,6 +206,7 @@ class Archetypes(Looped):
         return ending.stop
 
     def _keep(self, state: State) -> None:
+        self._parts, self._weights = np.asarray(state["parts"]), np.asarray(state["weights"])
         self.mass_ = shares(np.asarray(state["weights"]))
         self.moved_ = np.zeros(len(self.mass_)) if self.pure_ else np.asarray(state["moved"])
         self.rival_ = float(state["rival"])

@@ -128,24 +128,40 @@ def left(state: Whitened) -> float:
     return state.spectrum.variance(state.k)
 
 
-def follows_means(X: Array, unit: Unit, state: Whitened) -> bool:
-    """Whether noise is larger where means are: as their power 1 if it is of counts, as 0 if it is of one size.
+def are_counts(X: Array, unit: Unit, state: Whitened) -> bool | None:
+    """Whether whole numbers are counts: None if that cannot be told from noise of one size.
 
-    False only if it is nearer to one size, and surely. That all of it together is as large as the mean says little of
-    whole numbers: an instrument that rounds may have such noise.
+    That all noise together is as large as that of counts says little: an instrument that rounds may have such noise.
+    But noise of counts grows with their means, and leans to the right where it cannot be seen to grow.
     """
-    C = X / unit.of_rows[:, None]
-    mean = _means(X, state) / unit.of_rows[:, None]
-    counted, y = C.ravel(), ((C - mean) ** 2).ravel()
-    groups = np.array_split(np.argsort(mean.ravel(), kind="stable"), GROUPS)
+    C = (X / unit.of_rows[:, None]).ravel()
+    mean = (_means(X, state) / unit.of_rows[:, None]).ravel()
+    for evidence in (_growth, _lean):
+        value, error = evidence(C, C - mean, mean)
+        if value > 0.5 and value > SURELY * error:
+            return True
+        if value < 0.5 and value < 1.0 - SURELY * error:
+            return False
+    return None
+
+
+def _growth(C: Array, R: Array, mean: Array) -> tuple[float, float]:
+    """The power of the mean that the variance grows with, and its error: 1 to 2 of counts, 0 of noise of one size."""
+    y = R * R
+    groups = np.array_split(np.argsort(mean, kind="stable"), GROUPS)
     # the mean count of a group is known without its signal, which may be anything next to zero
-    groups = [g for g in groups if counted[g].any() and y[g].any()]
-    place = np.log([counted[g].mean() for g in groups])
+    groups = [g for g in groups if C[g].any() and y[g].any()]
+    place = np.log([C[g].mean() for g in groups])
     size = np.array([y[g].mean() for g in groups])
     error = np.array([y[g].std() / np.sqrt(len(g)) for g in groups]) / size  # of the logarithm of the size
     centred = (place - place.mean()) / max(float(((place - place.mean()) ** 2).sum()), np.finfo(np.float64).tiny)
-    power, sure = float(centred @ np.log(size)), SURELY * float(np.sqrt(np.square(centred * error).sum()))
-    return power + sure > 0.5
+    return float(centred @ np.log(size)), float(np.sqrt(np.square(centred * error).sum()))
+
+
+def _lean(C: Array, R: Array, mean: Array) -> tuple[float, float]:
+    """The third moment over the mean, and its error: 1 or more of counts, 0 of noise that leans to neither side."""
+    cubes, size = R**3, max(float(C.mean()), np.finfo(np.float64).tiny)
+    return float(cubes.mean() / size), float(cubes.std() / np.sqrt(len(cubes)) / size)
 
 
 def with_dispersion(X: Array, unit: Unit, k: int | None, state: Whitened) -> tuple[float, Whitened]:

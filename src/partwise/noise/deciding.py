@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from partwise.sources.protocol import Block
 Array = npt.NDArray[Any]
 
 EXACT = 1e-6  # relative norm outside the signal below which there is no noise
+END = 10.0  # times the next is the last singular value of an exact table of more than a few parts, or many more
 SMALLEST = 10  # rows and columns below which a spectrum says nothing
 DOUBT = 1e-3  # chance below which a spectrum does not agree with a kind
 DOUBT_COUNTS = 1e-4  # the same of counts: few of them have long tails, and spectra that are less rigid
@@ -71,7 +72,11 @@ def find(X: Array, rows: Block, k: int | None) -> Finding:
         return Finding("unclear", whiten(X, min(k or 0, q - 1), rows=False, columns=False))
     unit = counts.unit_of(X, rows)
     counted = None if unit is None else _as_counts(X, unit, k)
-    if counted is not None and counted.kind == "poisson":
+    # whole numbers need not be counts: an instrument rounds
+    sure = None if counted is None or unit is None else counts.are_counts(X, unit, counted.state)
+    if sure is False:
+        counted = None
+    if sure and counted is not None and counted.kind == "poisson":
         return counted
     found = _independent(X, k)
     if counted is None:
@@ -79,8 +84,11 @@ def find(X: Array, rows: Block, k: int | None) -> Finding:
     if counted.kind == "unclear":
         # counts that no kind fits are mostly sparse: scales by their counts are better than by robust deviations
         return counted if found.kind == "unclear" else found
-    # whole numbers need not be counts: an instrument rounds. Then a simpler kind has fewer dimensions to explain
-    return found if found.kind in ("white", "rows", "columns") and found.state.k < counted.state.k else counted
+    if sure:
+        return counted
+    if found.kind in ("white", "rows", "columns") and found.state.k < counted.state.k:
+        return found  # a simpler kind that has fewer dimensions to explain
+    return replace(counted, kind="unclear", phi=0.0)
 
 
 def exact(X: Array) -> Finding | None:
@@ -94,6 +102,8 @@ def exact(X: Array) -> Finding | None:
     size = max(float(np.linalg.norm(s)), np.finfo(np.float64).tiny)
     rank = int((np.sqrt(np.cumsum((s**2)[::-1])[::-1]) / size > EXACT).sum())
     if rank > max(1.0, CAP * len(s)) or (len(s) and rank >= len(s)):
+        return None
+    if rank > FEW * len(s) and s[rank - 1] < END * s[rank]:  # so many, and no end: noise through a lens has them
         return None
     if rank and not _explains_most(X, rank):
         return None
@@ -135,8 +145,6 @@ def _as_counts(X: Array, unit: counts.Unit, k: int | None) -> Finding | None:
     best = max((state, means), key=lambda s: s.spectrum.chance(s.k))
     fits = (k is None or best.spectrum.colour(best.k) < COLOURED) and (_agrees(best, DOUBT_COUNTS) or _nearly(best))
     kind = "over-dispersed" if phi else "poisson"
-    if fits and not phi and not counts.follows_means(X, unit, best):
-        return None
     return Finding(kind if fits else "unclear", best if fits else state, phi=phi, unit=unit)
 
 
@@ -153,7 +161,7 @@ def _independent(X: Array, k: int | None) -> Finding:
         rows = _differ(state.row_scale, m - state.k)
         columns = _differ(state.column_scale, n - state.k)
         simple = state if rows and columns else whiten(X, k, rows=rows, columns=columns)
-        if _agrees(simple):
+        if _agrees(simple) and not (k is None and _shared(X, simple)):
             kind = "rows and columns" if rows and columns else "rows" if rows else "columns" if columns else "white"
             return Finding(kind, simple, tails=tails)
     return _dependent(X, k, state)
@@ -165,6 +173,18 @@ def _without_end(state: Whitened) -> bool:
     return bool(k > FEW * len(s) and s[k - 1] < GAP * s[k])
 
 
+def _shared(X: Array, state: Whitened) -> bool:
+    """Whether so many directions stand above noise that some may be noise, and the last of them are those of groups."""
+    return state.k > FEW * min(X.shape) and bool(dependence(whiten(X, _last_gap(state)).residual))
+
+
+def _last_gap(state: Whitened) -> int:
+    """Where the signal ends if what stands above white noise may be coloured noise: with the last gap."""
+    s = state.spectrum.values[: int(FEW * len(state.spectrum.values)) + 2]
+    gaps = np.flatnonzero(s[:-1] > GAP * s[1:])
+    return int(gaps[-1]) + 1 if len(gaps) else 0
+
+
 def _far_off(X: Array, state: Whitened, tails: float) -> Finding:
     """A few entries far off, unless deviations are those of zeros and all others seem far off."""
     if np.mean(X == 0.0) > SPARSE:
@@ -174,10 +194,8 @@ def _far_off(X: Array, state: Whitened, tails: float) -> Finding:
 
 def _dependent(X: Array, k: int | None, state: Whitened) -> Finding:
     """Noise that no scales make white: coloured, if correlations or the first direction outside say so."""
-    if k is None:  # what stands above white noise may be coloured noise: the signal ends with the last gap
-        s = state.spectrum.values[: int(FEW * len(state.spectrum.values)) + 2]
-        gaps = np.flatnonzero(s[:-1] > GAP * s[1:])
-        state = whiten(X, int(gaps[-1]) + 1 if len(gaps) else 0)
+    if k is None:
+        state = whiten(X, _last_gap(state))
     tails = tail_share(state.residual)
     if tails > max(HEAVY, FAR_ONES / X.size):
         return _far_off(X, state, tails)
