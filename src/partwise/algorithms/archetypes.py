@@ -443,7 +443,7 @@ def _explained(points: Array, part: Array, k: int) -> float:
     if freedom < 1 or total == 0.0 or beside <= EXACTLY * total:
         return 0.0
     left = float(np.square(inside - outside @ np.linalg.lstsq(outside, inside, rcond=None)[0]).sum())
-    return max(1.0 - left / freedom / (total / (len(points) - 1)), 0.0)
+    return max(1.0 - float(left / freedom / (total / (len(points) - 1))), 0.0)
 
 
 def shares(A: Array) -> Array:

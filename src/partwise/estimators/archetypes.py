@@ -183,7 +183,7 @@ class Archetypes(Looped):
         n = source.shape[0]
         told = self.moved_[narrows(self.mass_, self.trim, min(n, SAMPLES))]
         # of few samples most means cannot be narrowed, and whether any are pure is not told: what pays, pays
-        data, parts, weights = (vars(self).pop(name, None) for name in ("_seen", "_parts", "_weights"))
+        data, parts, weights = (self.__dict__.pop(name, None) for name in ("_seen", "_parts", "_weights"))
         if data is None or self.pure_ or seen.n_negative or (2 * len(told) >= k and not np.median(told) > IMPURE):
             return H
         own = variation(data, parts, weights, self.trim)
