@@ -20,9 +20,9 @@ def contender(make: Any, package: str, note: str) -> Contender:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             make(params["k"], 0).fit(data["X"][:200])  # compiles
-            begin = time.perf_counter()
+            begin = time.process_time()
             found = [make(params["k"], seed).fit(data["X"]).components_ for seed in params["seeds"]]
-        return (time.perf_counter() - begin) / len(found), {"H": np.array(found)}, {}
+        return (time.process_time() - begin) / len(found), {"H": np.array(found)}, {}
 
     return Contender(run, {package: package}, note=note)
 
@@ -72,10 +72,12 @@ def main(options: Any) -> None:
         for name, row in rows.items()
         if row.facts
     ]
-    show(f"Jasper Ridge, {len(seeds)} seeds, degrees", ["method", "mean angle", "worst seed", "seconds"], lines)
+    show(
+        f"Jasper Ridge, {len(seeds)} seeds, degrees", ["method", "mean angle", "worst seed", "processor seconds"], lines
+    )
     facts = rows["partwise"].facts
     targets = [
         Target("mean angle, degrees", facts.get("angle", np.nan), 4.0, at_most=True),
-        Target("seconds for 10,000 x 198", rows["partwise"].best, 3.0, at_most=True),
+        Target("processor seconds for 10,000 x 198", rows["partwise"].best, 3.0, at_most=True),
     ]
     finish("archetypes", [{"data": "jasper ridge", "rows": rows}], targets, options)

@@ -29,6 +29,7 @@ CASES = {
     "minibatch": "benchmarks.minibatch",
     "topics": "benchmarks.topics",
     "archetypes": "benchmarks.archetypes",
+    "archetypes-scaling": "benchmarks.archetypes_scaling",
     "scenes": "benchmarks.scenes",
     "white-noise": "benchmarks.white_noise",
     "noise-kinds": "benchmarks.noise_kinds",
