@@ -28,14 +28,14 @@ def run(data: Arrays, params: dict[str, Any]) -> Outcome:
 CONTENDERS = {"partwise": Contender(run, {"partwise": "partwise"}, note="measure_noise, defaults")}
 
 
-def named(which: str, count: int) -> tuple[Counter[tuple[str, str]], list[str], float]:
+def named(which: str, first: int, count: int) -> tuple[Counter[tuple[str, str]], list[str], float]:
     """How often each kind was given each name, the tables that were named wrongly, and the mean time.
 
     In one process, one table after the other: there is nobody to race against, and tables are many.
     """
     found: Counter[tuple[str, str]] = Counter()
     wrong, total = [], 0.0
-    for number in range(count):
+    for number in range(first, first + count):
         table = make(which, number)
         seconds, _, facts = run({"X": table.X}, {})
         total += seconds
@@ -51,7 +51,7 @@ def main(options: Any) -> None:
     count = options.seeds or (200 if options.size == "full" else 18)
     targets, problems = [], []
     for which in SETS:
-        found, wrong, seconds = named(which, count)
+        found, wrong, seconds = named(which, options.seed * count, count)
         lines = [[kind, *(str(found[kind, name] or ".") for name in NAMED)] for kind in KINDS]
         show(f"{count} tables of families {which} in tuning; {seconds:.2f} s each", ["kind \\ named", *NAMED], lines)
         print(*wrong, sep="\n")
