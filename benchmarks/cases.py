@@ -26,6 +26,7 @@ CASES = {
     "and-speed": "benchmarks.and_speed",
     "and-scaling": "benchmarks.and_scaling",
     "conservative": "benchmarks.conservative",
+    "holes": "benchmarks.holes",
     "minibatch": "benchmarks.minibatch",
     "topics": "benchmarks.topics",
     "archetypes": "benchmarks.archetypes",

@@ -188,3 +188,15 @@ def test_least_absolute_deviations_of_both_factors(form: Any) -> None:
     ):
         with pytest.raises(InputError, match=match):
             pw.factorize(dirty, 2, loss="l1", **wrong)
+
+
+def test_a_robust_loss_does_not_begin_at_the_outermost_samples() -> None:
+    """Six samples of 150 are something else, and the largest of all: begun at them a part stays with them."""
+    rng = np.random.default_rng(1)
+    parts = rng.gamma(0.5, size=(4, 40))
+    X = rng.dirichlet([0.5] * 4, 150) @ parts + 0.02 * rng.random((150, 40))
+    X[rng.choice(150, 6, replace=False)] = 10.0 * rng.gamma(0.3, size=(6, 40))
+    how = {"beta_loss": ("huber", 0.1), "random_state": 0, "tol": 1e-3}
+    model = pw.MU(4, **how).fit(X)
+    np.testing.assert_array_equal(model.components_, pw.MU(4, init="random", **how).fit(X).components_)
+    assert pw.metrics.match_components(model.components_, parts).errors.max() < 0.3

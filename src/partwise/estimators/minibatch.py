@@ -49,8 +49,8 @@ class MiniBatchNMF(Streamed, BetaLoss):
     forget_factor : float, default=0.7
         What is left of the weight of a batch after another pass over the data; in ``partial_fit`` after another
         ``batch_size`` samples. 1 forgets nothing, for a stream that stays as it is; 0 remembers one batch alone.
-        Whatever it is, the batches so far count for no more than a fifth of them would: the first
-        ones were explained by a mere start.
+        Whatever it is, the batches so far count for no more than a fifth of them would (a thirtieth, for
+        divergences other than the squared error): the first ones were explained by a mere start.
     l1_W, l2_W, l1_H, l2_H : float, default=0
         Penalties; their meaning depends neither on the number of samples nor of features. Those of one factor alone
         are as in :class:`HALS` for the squared error of data without holes, and refused otherwise.

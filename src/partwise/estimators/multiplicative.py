@@ -24,6 +24,7 @@ class MU(BetaLoss):
         Number of components, by default the smaller of the numbers of samples and features.
     init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
         Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
+        "pure" is "random" for ``("huber", delta)``: the outermost samples may be those that are far off.
         Zeros could never be left, so those of components without weights are lifted to a small positive value.
     init_weights : array-like of shape (n_samples, n_components), optional
         Weights to start with, beside components given as `init`: the updates then begin at exactly this pair, zeros
@@ -146,6 +147,12 @@ class MU(BetaLoss):
         )
         iterations = self._finite(iterations, str(source.dtype))
         return self._keeping_weights(iterations) if self._keeps else iterations
+
+    @property
+    def _init(self) -> Any:
+        named = self._named
+        robust = named is not None and named[0] == "huber"
+        return "random" if robust and isinstance(self.init, str) and self.init == "pure" else super()._init
 
     @property
     def _keeps(self) -> bool:

@@ -79,7 +79,7 @@ class Divergence:
             crossed = float(np.vdot(blocks.dot(block, H).astype(np.float64), W))
             squares = float(np.vdot(W.T.astype(np.float64) @ W, H.T.astype(np.float64) @ H))
             return max(0.0, 0.5 * (float(blocks.squared_norms(block).sum()) + squares) - crossed)
-        for rows, part in _chunks(block):
+        for rows, part in self._pieces(block):
             if self.beta == 1.0 and not blocks.is_complete(part):
                 # entries that are not stored are zeros of X: their divergence is (WH)_ij, summed without forming it
                 WH = _floor(blocks.product_at(part, W[rows], H))
@@ -100,7 +100,7 @@ class Divergence:
         if self.beta == 2.0:
             return blocks.dot(block, H), W @ (H.T @ H)
         negative, positive = np.empty_like(W), np.empty_like(W)
-        for rows, part in _chunks(block):
+        for rows, part in self._pieces(block):
             WH, weighted = self._weighted(part, W[rows], H)
             negative[rows] = blocks.dot(weighted, H)
             positive[rows] = H.sum(axis=0) if self.beta == 1.0 else self._powers(part, W[rows], H, WH) @ H
@@ -113,7 +113,7 @@ class Divergence:
         if self.beta == 2.0:
             return blocks.tdot(block, W), H @ (W.T @ W)
         negative, positive = np.zeros_like(H), np.zeros_like(H)
-        for rows, part in _chunks(block):
+        for rows, part in self._pieces(block):
             WH, weighted = self._weighted(part, W[rows], H)
             negative += blocks.tdot(weighted, W[rows])
             if self.beta != 1.0:
@@ -168,6 +168,11 @@ class Divergence:
             else:
                 here = M[rows]
                 yield rows, blocks.holed(part, here) if blocks.is_sparse(here) else blocks.to_dense(part), here
+
+    def _pieces(self, block: Block) -> Iterator[tuple[slice, Block]]:
+        """A few rows at a time, or all where nothing has to be filled in."""
+        sparse = self.beta == 1.0 and not blocks.is_complete(block)
+        return iter([(slice(None), block)]) if sparse else _chunks(block)
 
     def _weighted(self, part: Block, W: Array, H: Array) -> tuple[Array, Block]:
         """``WH`` at the stored entries, and ``X (WH)^(beta-2)``."""
