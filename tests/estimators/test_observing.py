@@ -259,6 +259,17 @@ def test_a_sample_and_a_feature_of_weight_two_are_there_twice(name: str, penalty
     np.testing.assert_allclose(found.transform(X), W, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("penalty", [{}, {"l1_W": 0.01, "l2_H": 0.02}], ids=["plain", "both"])
+@pytest.mark.parametrize("kind", ["dense", "csr", "dask"])
+def test_likelihood_of_a_sample_of_weight_two_has_the_same_rounds_as_of_it_twice(kind: str, penalty: Any) -> None:
+    """Sweeps over the coordinates included, which come after 30 rounds."""
+    rows, start = np.random.default_rng(0).integers(0, 3, N), np.random.default_rng(1).random((K, M)) + 0.1
+    model = pw.Likelihood(K, init=start, tol=0.0, max_iter=45, **penalty)
+    expected = model.fit(np.repeat(X, rows, axis=0)).components_.copy()
+    data = {"dense": X, "csr": sp.csr_array(X), "dask": da.from_array(X, chunks=(15, M))}[kind]
+    np.testing.assert_allclose(model.fit(data, sample_weight=rows).components_, expected, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize("init", ["pure", "nndsvd", "random"])
 def test_weights_of_samples_in_starts(init: str) -> None:
     rows = RNG.integers(0, 3, N)

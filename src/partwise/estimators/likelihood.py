@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from partwise.algorithms.engine import Divergence, Pair, multiply
 from partwise.algorithms.likelihood import likelihood
 from partwise.algorithms.loop import Progress, State
 from partwise.estimators.known import Known
-from partwise.sources import Inspection, RowSource
+from partwise.sources import Inspection, RowSource, blocks
+from partwise.sources.observed import COMPLETE
 
 
 class Likelihood(Known):
@@ -127,11 +129,15 @@ class Likelihood(Known):
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
         on_W, on_H = self._on_W(), self._on_H(source.shape[0])
         self._check_penalties(on_H, None if self.fixed is None else "fixed")
-        lengths = self._observed.lengths(source.shape)
+        observed = self._observed
         W0 = self._start_weights(source.shape[0], len(H0))
-        if not self._observed.plain or W0 is not None or Pair(on_W, on_H, *lengths).alone:
+        slow = W0 is not None or bool(Pair(on_W, on_H, *observed.lengths(source.shape)).alone)
+        if observed.samples is not None and not (slow or self.l2_W) and replace(observed, samples=None).plain:
+            # s D(x | w H) = D(s x | s w H): a sample that counts twice is one that is twice as large
+            source, observed = source.derive(blocks.scale_rows, *observed.beside(source)), COMPLETE
+        if slow or not observed.plain:
             # the kernels have one sum of the components for all samples, and one size of the penalties for all parts
-            loss = Divergence(1.0, self._observed)
+            loss = Divergence(1.0, observed)
             return multiply(source, H0, W0=W0, loss=loss, on_W=on_W, on_H=on_H, state=state)
         return likelihood(
             source,
