@@ -200,3 +200,12 @@ def test_a_robust_loss_does_not_begin_at_the_outermost_samples() -> None:
     model = pw.MU(4, **how).fit(X)
     np.testing.assert_array_equal(model.components_, pw.MU(4, init="random", **how).fit(X).components_)
     assert pw.metrics.match_components(model.components_, parts).errors.max() < 0.3
+
+
+@pytest.mark.parametrize(
+    ("loss", "name"), [("kullback-leibler", "volume_H"), (1.5, "closure"), ("frobenius", "beta_loss")]
+)
+def test_what_the_method_of_a_loss_cannot_take_is_refused_by_name(loss: Any, name: str) -> None:
+    with pytest.raises(InputError, match=f"{name} is nothing for ") as refused:
+        pw.factorize(np.ones((4, 3)), 2, loss=loss, **{name: 1.0})
+    assert refused.value.parameter == name

@@ -135,6 +135,9 @@ def factorize(
     named = named_loss(loss, "loss")
     beta = _beta(loss) if named is None else np.nan
     kind = METHODS[_method(method, beta)]
+    for name in sorted(options.keys() - kind._get_param_names()):
+        if any(name in other._get_param_names() for other in METHODS.values()):
+            raise InputError(f"{{parameter}} is nothing for {kind.__name__}, which this loss takes", parameter=name)
     given: dict[str, Any] = {"beta_loss": named or beta, **options} if kind is MU else dict(options)
     if not update_W:
         return _parts(kind, given, X, W, H, told, update_H)
