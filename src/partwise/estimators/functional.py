@@ -26,7 +26,7 @@ from partwise.sources import RowSource, blocks, inspect
 from partwise.sources.observed import Observed
 from partwise.starts.making import check_nonnegative, make_start
 
-METHODS = {"hals": HALS, "anls": ANLS, "mu": MU, "likelihood": Likelihood}
+METHODS: dict[str, Any] = {"hals": HALS, "anls": ANLS, "mu": MU, "likelihood": Likelihood}
 
 
 @dataclass(frozen=True, eq=False)
