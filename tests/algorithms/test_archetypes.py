@@ -264,3 +264,10 @@ def test_parts_of_a_handful_of_samples_have_no_variation_to_tell():
     data = directions(scene(n=60)[0])
     E = search(data, K, trim=0.1, starts=2, rng=np.random.default_rng(0)).best
     assert np.isnan(variation(data, E.parts, E.weights, 0.1)).all()
+
+
+def test_samples_like_none_of_the_parts_are_counted():
+    X, _ = scene(variability=0.02, odd=30)
+    model = pw.Archetypes(K, random_state=0).fit(X)
+    assert 0.04 < model.unlike_ < 0.06  # 30 of 600
+    assert pw.Archetypes(K, random_state=0).fit(X[30:]).unlike_ < 0.01

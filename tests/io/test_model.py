@@ -130,7 +130,7 @@ def test_what_archetypes_says_of_its_parts(tmp_path: Path):
         model = pw.Archetypes(3, starts=2, tol=1.0, random_state=0).fit(data)
         pw.save(model, tmp_path / "model")
         again = pw.load(tmp_path / "model")
-        for name in ("mass_", "moved_", "rival_"):
+        for name in ("mass_", "moved_", "rival_", "unlike_"):
             assert equal(getattr(again, name), getattr(model, name)), name
     assert again.rival_ == np.inf
     for name, wrong in {"mass_": np.ones(2), "moved_": 0.5, "rival_": "none"}.items():

@@ -203,6 +203,13 @@ def test_samples_of_one_part_each_are_told():
     assert "the means of all samples that are next to them" in found["One part a sample"]
 
 
+def test_samples_like_none_of_the_parts_are_told():
+    facts = archetypes([0.25] * 4, [0.0] * 4, np.inf)
+    assert "Samples like none of the parts" not in dict(findings(facts, NAMES))
+    found = dict(findings(replace(facts, support=replace(facts.support, unlike=0.025)), NAMES))
+    assert found["Samples like none of the parts"].startswith("2.5% of the samples")
+
+
 def test_many_archetypes_may_each_be_small():
     k = 60
     model = pw.Archetypes(k)

@@ -53,7 +53,8 @@ SWEEPS = 30  # over the weights in a step; they begin where they were
 FIRST_SWEEPS = 60  # over weights that begin at zero
 STANDS = 1e-9  # a step that lowers f by less than this part of it ends the descent
 SEEN = 4  # samples for each direction outside the span, where the variation of a part is looked for
-EXACTLY = 1e-12  # of the squared deviation inside: what is less outside is rounding
+EXACTLY = 1e-12  # of the squared deviation inside, or length: what is less is rounding
+OFF = 5.0  # times the typical distance from the parts: like none of them
 ROUNDED = 0.25  # of the median squared residual: the norm is rounded off below half of the typical residual
 
 
@@ -395,6 +396,12 @@ def narrows(mass: Array, trim: float, n: int) -> Array:
     """Of which parts the means had more samples before the trimming was narrowed: of others `moved` says nothing."""
     wide = min(WIDE * trim, 1.0)
     return np.array([_count(wide * share, n) > _count(trim * share, n) for share in mass])
+
+
+def unlike(data: Directions, E: Array, A: Array) -> float:
+    """Share of the samples that are `OFF` times as far from the parts as the typical one, or farther."""
+    left = blocks.squared_norms(data.points - A @ E)
+    return float(np.mean(left > max(OFF**2 * float(np.median(left)), EXACTLY)))
 
 
 def variation(data: Directions, E: Array, A: Array, trim: float) -> Array:

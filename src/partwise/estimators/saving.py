@@ -285,7 +285,7 @@ def _check_support(model: Any, H: np.ndarray) -> None:
         numbers = vars(model).get(name, np.zeros(len(H)))
         if not isinstance(numbers, np.ndarray) or numbers.shape != H.shape[:1] or numbers.dtype.kind != "f":
             raise ValueError(f"{name} is not one number a component")
-    for name in ("rival_", "constrained_cost_", "colour_", "reach_"):
+    for name in ("rival_", "unlike_", "constrained_cost_", "colour_", "reach_"):
         if not isinstance(vars(model).get(name, 0.0), float):
             raise ValueError(f"its {name} is no number")
 

@@ -67,6 +67,7 @@ class Support:
     rival: float  # how much larger the objective of the best other parts is, relatively
     refined: bool = False  # whether the parts are those of the smallest simplex
     pure: bool = False  # whether a single part explains each sample up to noise
+    unlike: float = 0.0  # share of the samples that are like none of the parts
 
 
 @dataclass(frozen=True)
@@ -375,7 +376,8 @@ def support(model: Any, order: Array) -> Support | None:
     if not hasattr(model, "rival_"):
         return None
     mass, moved = (np.asarray(numbers)[order] for numbers in (model.mass_, model.moved_))
-    return Support(mass, moved, float(model.rival_), refined(model), bool(getattr(model, "pure_", False)))
+    told = refined(model), bool(getattr(model, "pure_", False)), float(getattr(model, "unlike_", 0.0))
+    return Support(mass, moved, float(model.rival_), *told)
 
 
 def refined(model: Any) -> bool:

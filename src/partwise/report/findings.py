@@ -26,6 +26,7 @@ from partwise.report.wording import (
     impure,
     listed,
     negative,
+    none_of_them,
     number,
     percent,
     set_aside,
@@ -37,6 +38,7 @@ LITTLE = "Little is explained"
 MOST = 0.5  # share of samples that is most of them
 CLOSE = 0.02  # relative difference of two minima of Archetypes that other samples could turn around
 NEGATIVE = 0.01  # of a part's largest value: entries below zero that are more than what methods leave by rounding
+SOME = 0.01  # of the samples are like none of the parts of Archetypes: a part of so many could be missing
 IMPURE = 0.05  # of what parts moved, the median: with pure samples it was below 0.03 on generated scenes, without above
 # share of a part in the samples below which it is small; where parts are many, half of an equal share
 SMALL, OF_EQUAL = 0.02, 0.5
@@ -64,7 +66,8 @@ def findings(facts: Facts, names: Names, given: Sequence[str | Warning] = ()) ->
     """
     found = [_not_converged(facts), _dead(facts), _redundant(facts), _little_explained(facts)]
     found += [_poor(facts, names), _zero_rows(facts, names), _disagreeing(facts)]
-    found += [_rivalled(facts), _impure(facts), _pure(facts), _unsupported(facts), _negative(facts), _coloured(facts)]
+    found += [_rivalled(facts), _unlike(facts), _impure(facts), _pure(facts), _unsupported(facts)]
+    found += [_negative(facts), _coloured(facts)]
     found += [_unscattered(facts), _odd(facts, names), _unknown(facts)]
     others = [("", str(one)) for one in given if isinstance(one, str) or not found_here(kind_of(one))]
     return [finding for finding in found if finding] + others
@@ -177,6 +180,12 @@ def _rivalled(facts: Facts) -> Finding | None:
     if facts.support is None or not facts.support.rival < CLOSE:
         return None
     return "Other parts do as well", toss(facts.support.rival)
+
+
+def _unlike(facts: Facts) -> Finding | None:
+    if facts.support is None or not facts.support.unlike >= SOME:
+        return None
+    return "Samples like none of the parts", none_of_them(facts.support.unlike)
 
 
 def _impure(facts: Facts) -> Finding | None:
