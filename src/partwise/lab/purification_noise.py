@@ -97,6 +97,16 @@ def _no_average(result: Reproduction, method: str, claim: Claim) -> str:
     )
 
 
+def _kept_by_features(result: Reproduction, method: str, claim: Claim) -> str:
+    """What is left of a part, by the number of features, with both inverses."""
+    chosen = {key: claim.arguments[key] for key in ("parts", "times")}
+    own, averaged = (
+        along(result.table.where(method=name, **chosen), "sigma", "m", style=".2f", label="{:g} features")
+        for name in (method, "purification-theorem-pinv")
+    )
+    return f"Σ is {own}; with the Moore-Penrose inverse, which averages, {averaged}."
+
+
 DENOISING = Experiment(
     name="purification-denoising",
     title="Unbiased noise of several times the signal, and which inverse averages it",
@@ -112,7 +122,7 @@ DENOISING = Experiment(
     measures=("impurity", "decoded_noise", "sigma", "E1", "N1"),
     seeds={"quick": 1, "full": 1},
     statistics={"denoised": denoised, "border": border},
-    explanations={"no_average": _no_average},
+    explanations={"no_average": _no_average, "kept_by_features": _kept_by_features},
     figures=(
         Figure(
             "Impurity against the noise over the signal",
