@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,8 +46,9 @@ def ratio(rows: dict[str, Row], slow: str, fast: str = "partwise") -> float:
     return rows[slow].best / rows[fast].best
 
 
-def show(title: str, columns: list[str], lines: list[list[str]]) -> None:
+def show(title: str, columns: list[str], lines: Sequence[Sequence[object]]) -> None:
     """Print a table, with rich where it is installed."""
+    lines = [[str(cell) for cell in line] for line in lines]
     try:
         from rich.console import Console
         from rich.table import Table
