@@ -98,7 +98,7 @@ def test_what_is_done_to_colours_is_told(tmp_path: Path):
 
 def test_a_large_picture_takes_a_few_times_its_bytes(tmp_path: Path):
     """Of 64 megapixels 3.5 GB were taken: eight bytes a pixel, several times."""
-    side = 1024
+    side = 512
     values = (np.arange(side * side) % 201).astype(np.uint8)
     (tmp_path / "a.pgm").write_bytes(b"P5\n%d %d\n200\n" % (side, side) + values.tobytes())
     pw.read(tmp_path)  # what is imported at first use
