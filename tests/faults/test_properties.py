@@ -159,7 +159,7 @@ METHODS = {
     "ANLS": {"max_iter": 10, "tol": 0.0},
     "SPA": {},
     "AND": {"max_iter": 20},
-    "Archetypes": {"random_state": 0},
+    "Archetypes": {"starts": 2, "random_state": 0},
 }
 
 
