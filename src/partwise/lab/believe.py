@@ -10,6 +10,7 @@ import numpy as np
 
 from partwise import datasets
 from partwise.lab.believe_families import FAMILIES, Family
+from partwise.lab.claim import Claim
 from partwise.lab.experiment import Case, Experiment, Figure, Reproduction, Size
 from partwise.lab.figures import chart, colour, methods
 from partwise.lab.measures.believe import Counted
@@ -99,6 +100,18 @@ def again_right(result: Reproduction, method: str) -> float:
     return float(right / again) if again else NOTHING
 
 
+def _which(result: Reproduction, method: str, claim: Claim) -> str:
+    """The tables whose number is not right, and what is said of them."""
+    rows = [
+        row
+        for row in result.table.where(method=method, k_detectable=1.0)
+        if row["group"] in claim.arguments["groups"] and row["k_exact"] == 0.0
+    ]
+    named = ", ".join(f"{row['case']} ({'no number' if row['k_none'] else 'another number'})" for row in rows)
+    covered = sum(row["k_covers"] == 1.0 for row in rows)
+    return f"Not right: {named or 'none'}. The interval holds the true number in {covered} of these {len(rows)}."
+
+
 def _right(result: Reproduction) -> dict[str, Any]:
     """A panel a group of families: the share of tables with the right number, for every method."""
     panels = {}
@@ -132,6 +145,7 @@ BELIEVE = Experiment(
         "processor",
     ),
     statistics={"share": share, "again_right": again_right},
+    explanations={"which": _which},
     seeds={"quick": 1, "full": 6},
     slow=("choose_k without halves", "thinning", "NMFk", "cophenetic", "ARD", "judge"),
     trivials=(),
