@@ -14,6 +14,7 @@ COUNTS = RNG.poisson(RNG.gamma(0.6, 9.0, (40, 3)) @ RNG.dirichlet([0.5] * 12, 3)
 GENES = ["MALAT1", "ACTB", "GAPDH", "B2M", *(f"GENE{j}" for j in range(8))]
 CELLS = ["".join(RNG.choice(list("ACGT"), 16)) + "-1" for _ in range(40)]
 KINDS = [f"{a}[{b}>{c}]{d}" for a in "ACGT" for b, c in ("CA", "CG", "CT") for d in "A"]
+WORDS = ["group", "class", "number"]
 FEATURES = [f"f{j}" for j in range(12)]
 SAMPLES = [f"s{i}" for i in range(40)]
 X = RNG.gamma(0.5, size=(40, 3)) @ RNG.gamma(0.5, size=(3, 12))
@@ -120,6 +121,9 @@ def test_nothing_is_said_of_good_tables(program: Program):
         "a.csv": text(RNG.multinomial(500, shares(COUNTS, 1.0)), GENES, CELLS),
         "b.csv": text(X, [f"{400 + 10 * j} nm" for j in range(12)], SAMPLES),
         "c.csv": text(shares(X, 100.0), FEATURES, SAMPLES),
+        # IDS is a gene; "group", "class" and "number" are words of texts
+        "d.csv": text(RNG.multinomial(500, shares(COUNTS, 1.0)), [*GENES[:-1], "IDS"], CELLS),
+        "e.csv": text(RNG.poisson(0.3, (40, 12)) + np.eye(40, 12, dtype=int), [*FEATURES[:9], *WORDS], SAMPLES),
     }.items():
         Path(name).write_text(content)
         out, _ = program("fit", name, "-k", 2, "-m", "hals", "--no-judge", "-o", name[0], "--json", "--tol", 0.5)

@@ -177,8 +177,13 @@ def _labels(table: Table, rows: Any) -> list[Suspicion]:
         return []
     columns = np.asarray(blocks.to_dense(rows[:, wanted]), float)
     n = len(columns)
+    values = blocks.values(rows)
+    mostly_zero = np.count_nonzero(values) < 0.5 * n * len(names)
+    genes = len(GENES & set(names)) >= 3
     found = []
     for j, column in zip(wanted, columns.T, strict=True):
+        if (genes and names[j].upper() == "IDS") or (mostly_zero and np.mean(column == 0.0) > 0.5):
+            continue  # a gene, or counted as other words and genes are: "group" and "class" are words of texts
         whole = bool((column == np.round(column)).all())
         distinct = len(np.unique(column))
         ids = _word(names[j]) in IDS and distinct > 2  # of patients with several samples they are there more than once
