@@ -73,11 +73,11 @@ def test_folders_of_tables(tmp_path: Path):
     spectra.mkdir()
     waves = 400.5 + 2.0 * np.arange(8)
     rows = RNG.random((3, 8)).round(3)
-    for name, row in zip("xyz", rows, strict=True):
+    for name, row in zip(("s1", "s2", "s10"), rows, strict=True):
         np.savetxt(spectra / f"{name}.csv", np.column_stack([waves, row]), "%.10g", ",")
     table = pw.read(spectra)
     np.testing.assert_array_equal(table.X, rows)
-    assert table.sample_names == ["x", "y", "z"]
+    assert table.sample_names == ["s1", "s2", "s10"]
     assert table.feature_names[:2] == ["400.5", "402.5"]
     np.savetxt(spectra / "w.csv", np.column_stack([waves + 1.0, rows[0]]), "%.10g", ",")
     with pytest.raises(ReaderError, match="bring all spectra to the same points"):
@@ -103,6 +103,34 @@ def test_zarr(tmp_path: Path):
     np.testing.assert_array_equal(pw.read(tmp_path / "b.h5ad", layer="counts").X, X * 2.0)
     with pytest.raises(ReaderError, match="there is no layer 'logs'; there are: counts"):
         pw.read(tmp_path / "b.h5ad", layer="logs")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_zarr_of_xarray(tmp_path: Path):
+    xr = pytest.importorskip("xarray")
+    pytest.importorskip("zarr")
+    values, waves = RNG.random((5, 2, 3)), 400.5 + 2.0 * np.arange(5)
+    cube = xr.DataArray(values, {"wavelength": ("wavelength", waves, {"units": "nm"})}, ("wavelength", "y", "x"))
+    cube.to_dataset(name="R").to_zarr(tmp_path / "a.zarr")
+    table = pw.read(tmp_path / "a.zarr")
+    np.testing.assert_array_equal(table.X, values.reshape(5, 6).T)
+    assert (table.map_shape, table.feature_names[0]) == ((2, 3), "400.5 nm")
+
+
+def test_files_of_folders_are_in_the_order_of_their_numbers(tmp_path: Path):
+    from partwise.io.images import image_files
+    from partwise.io.texts import text_files
+
+    for end, files in ((".txt", text_files), (".png", image_files)):
+        folder = tmp_path / end[1:]
+        for name in ("day10/1", "day9/10", "day9/9"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).with_suffix(end).write_text("a b")
+        assert [file.relative_to(folder).with_suffix("").as_posix() for file in files(folder)] == [
+            "day9/9",
+            "day9/10",
+            "day10/1",
+        ]
 
 
 @pytest.mark.parametrize("order", ["bsq", "bil", "bip"])

@@ -14,7 +14,7 @@ from partwise.door.pictures import frames
 from partwise.door.rows import RowFile
 from partwise.io.spool import Rows
 from partwise.io.table import LARGE, Table
-from partwise.sources.chunked import MemmapSource
+from partwise.sources.chunked import MemmapSource, natural_order
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 CHUNK_BYTES = 16 << 20
@@ -141,4 +141,5 @@ def _check_alike(file: Path, values: np.ndarray, other: str, first: np.ndarray) 
 
 def image_files(folder: Path) -> list[Path]:
     """The pictures in a folder and below, by name."""
-    return sorted(file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    files = (file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    return sorted(files, key=natural_order)

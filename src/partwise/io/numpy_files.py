@@ -95,7 +95,9 @@ def check_kind(path: Path, dtype: np.dtype[Any]) -> None:
 
 def choose(path: Path, shapes: dict[str, tuple[int, ...]], variable: str | None) -> str:
     """The one variable that is a matrix, or the one asked for."""
-    listed = ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in list(shapes.items())[:20])
+    matrices = [name for name, shape in shapes.items() if len(shape) in (2, 3) and min(shape) > 1]
+    shown = (matrices or list(shapes))[:20]
+    listed = ", ".join(f"{name} {' x '.join(map(str, shapes[name]))}" for name in shown)
     if variable is not None:
         if variable not in shapes:
             raise fail(
@@ -105,7 +107,6 @@ def choose(path: Path, shapes: dict[str, tuple[int, ...]], variable: str | None)
                 parameter="variable",
             )
         return variable
-    matrices = [name for name, shape in shapes.items() if len(shape) in (2, 3) and min(shape) > 1]
     if len(matrices) != 1:
         if len(shapes) == 1:
             return next(iter(shapes))

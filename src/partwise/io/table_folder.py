@@ -11,17 +11,15 @@ from partwise.door.guard import check_memory, fail
 from partwise.io.delimited import read_delimited
 from partwise.io.names import unique_names
 from partwise.io.table import Table
+from partwise.sources.chunked import natural_order
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".dat", ".xy", ".asc")
 
 
 def table_files(folder: Path) -> list[Path]:
-    """The tables in a folder, in the order of their names."""
-    return sorted(
-        file
-        for file in folder.iterdir()
-        if file.is_file() and not file.name.startswith(".") and file.name.lower().removesuffix(".gz").endswith(SUFFIXES)
-    )
+    """The tables in a folder, in the order of their names (``s2`` before ``s10``)."""
+    files = (file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
+    return sorted((f for f in files if f.name.lower().removesuffix(".gz").endswith(SUFFIXES)), key=natural_order)
 
 
 def read_table_folder(

@@ -19,6 +19,7 @@ from partwise.door.parquet import columns_of, is_parquet, texts_of
 from partwise.exceptions import InputError
 from partwise.io.delimited import looks_like_table
 from partwise.io.table import Table
+from partwise.sources.chunked import natural_order
 
 NAMES = ("id", "name", "title", "file", "url")
 DATES = ("date", "published", "created", "created_at", "time", "timestamp", "year")
@@ -29,7 +30,8 @@ PLAIN = (".txt", ".text", ".md", "")
 
 def text_files(folder: Path) -> list[Path]:
     """The texts in a folder and below: ``.txt`` files, or where there are none, files of text with any end of name."""
-    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and not file.name.startswith(".")]
+    found = (file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
+    files = sorted(found, key=natural_order)
     texts = [file for file in files if file.suffix.lower() == ".txt"]
     if texts or not files:
         return texts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from partwise.door.guard import check_memory, fail, reading
 from partwise.exceptions import MissingDependencyError
 from partwise.io.numpy_files import as_matrix, choose
-from partwise.io.objects import of_anndata
+from partwise.io.objects import of_anndata, of_xarray
 from partwise.io.table import Table
 
 MARKS = (".zarray", ".zgroup", "zarr.json")
@@ -35,7 +36,8 @@ def read_zarr(path: Path, *, variable: str | None = None) -> Table:
     Returns
     -------
     Table
-        With ``image_shape`` if there are three dimensions; cells and genes of an AnnData with their names.
+        With ``image_shape`` if there are three dimensions; cells and genes of an AnnData with their names, a variable
+        of a Dataset of xarray as its DataArray would be taken.
     """
     try:
         import zarr
@@ -57,7 +59,22 @@ def read_zarr(path: Path, *, variable: str | None = None) -> Table:
         raise fail(path, "there is no array of numbers in it", kind="empty")
     name = choose(path, {name: tuple(one.shape) for name, one in arrays.items()}, variable)
     with reading(path, ".zarr folder"):
-        return _of_array(path, arrays[name], (f"variable: {name}",))
+        return _of_xarray(path, name, arrays[name]) or _of_array(path, arrays[name], (f"variable: {name}",))
+
+
+def _of_xarray(path: Path, name: str, array: Any) -> Table | None:
+    """The variable with its dimensions and coordinates, if xarray wrote it and is there to read it."""
+    if getattr(array.metadata, "dimension_names", None) is None and "_ARRAY_DIMENSIONS" not in dict(array.attrs):
+        return None
+    try:
+        import xarray
+    except ImportError:
+        return None
+    check_memory(path, float(np.prod(array.shape)) * array.dtype.itemsize)
+    with warnings.catch_warnings(), xarray.open_zarr(path) as dataset:
+        warnings.simplefilter("ignore")
+        made = of_xarray(dataset[name].load())
+    return replace(made, origin=str(path), format="zarr", notes=(f"variable: {name}", *made.notes))
 
 
 def _of_array(path: Path, array: Any, notes: tuple[str, ...]) -> Table:

@@ -284,7 +284,7 @@ def _list_parts(folder: Path) -> list[Path]:
             kind="format",
             place=where,
         )
-    return sorted(found, key=lambda path: _natural(path.stem))
+    return sorted(found, key=natural_order)
 
 
 def _holds_parts(path: Path) -> bool:
@@ -296,9 +296,10 @@ def _is_part(path: Path) -> bool:
     return any(suffix.lower() in SUFFIXES for suffix in path.suffixes[-2:]) and not path.name.startswith(".")
 
 
-def _natural(name: str) -> tuple[list[str | int], str]:
-    """Text compares as text, runs of digits (every second piece) as numbers."""
-    return [int(t) if i % 2 else t for i, t in enumerate(re.split(r"(\d+)", name))], name
+def natural_order(path: Path) -> list[tuple[list[str | int], str]]:
+    """The order of files in folders: text compares as text, runs of digits (every second piece) as numbers."""
+    names = [*path.parent.parts, path.stem, path.name]
+    return [([int(t) if i % 2 else t for i, t in enumerate(re.split(r"(\d+)", name))], name) for name in names]
 
 
 def _open_npy(path: Path) -> Any:
