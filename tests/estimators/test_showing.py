@@ -50,6 +50,17 @@ def test_tables_for_notebooks_and_pandas():
     assert len(frame) == model.history_.n_rows
     assert model.history_._repr_html_().count("<tr>") <= 13
     assert "<th>cosine</th>" in pw.metrics.match_components(model.components_, model.components_)._repr_html_()
+    certificate = pw.linalg.nnls(model.components_, X, return_certificate=True)[1]
+    assert f"<tr><td>kkt</td><td>{len(X)}</td><td>" in certificate._repr_html_()
+
+
+def test_features_that_are_not_there_are_named():
+    names = [f"g{j}" for j in range(15)]
+    model = pw.SPA(2).fit(pw.io.Table(X, names))
+    with pytest.raises(ValueError, match=r"X has 13 features, but SPA is expecting 15 .*: it lacks 'g13', 'g14'$"):
+        model.transform(pw.io.Table(X[:, :13], names[:13]))
+    with pytest.raises(ValueError, match=r"X has 16 features, but SPA is expecting 15 .*: it has 'more' besides$"):
+        model.transform(pw.io.Table(np.column_stack([X, X[:, 0]]), [*names, "more"]))
 
 
 def test_pictures_have_names_and_axes():

@@ -40,6 +40,7 @@ from partwise.metrics.residuals import residual_sums
 from partwise.outcomes import KKT, Stop
 from partwise.sources import Inspection, RowSource, blocks, brings_own_rows, inspect
 from partwise.sources.inspection import check_steady, steady
+from partwise.sources.names import difference
 from partwise.sources.observed import COMPLETE, Observed
 from partwise.sources.passes import single_blas_thread
 from partwise.starts import INITS, make_start
@@ -481,13 +482,15 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
                 self.feature_names_in_ = np.array(names, dtype=object)
             return
         name = type(self).__name__
+        fitted = self.__dict__.get("feature_names_in_")
         if count != self.n_features_in_:
+            which = "" if names is None or fitted is None else difference(names, fitted)
             raise InputError(
-                f"{{parameter}} has {count} features, but {name} is expecting {self.n_features_in_} features as input",
+                f"{{parameter}} has {count} features, but {name} is expecting {self.n_features_in_} features as input"
+                f"{which and f': it {which}'}",
                 parameter="X",
                 kind="features",
             )
-        fitted = self.__dict__.get("feature_names_in_")
         if names is not None and fitted is not None:
             other = [i for i in range(count) if names[i] != fitted[i]]
             if other:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.linalg.certificate import Certificate
 from partwise.linalg.nnls import check_components
 from partwise.sources import blocks, inspect, source_of
 from partwise.sources.protocol import Block
@@ -29,7 +30,7 @@ SHIFT = 0.5  # the first dual point, half of what the bounds leave
 
 
 @dataclass(frozen=True)
-class AbsoluteCertificate:
+class AbsoluteCertificate(Certificate):
     """Proof of optimality of every sample.
 
     Attributes

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from partwise.exceptions import InputError, Place, user_level
 from partwise.kernels.inverse import descend
+from partwise.linalg.certificate import Certificate
 from partwise.linalg.nnls import check_components
 from partwise.sources.passes import ordered, single_blas_thread
 
@@ -33,7 +34,7 @@ NAMED = 10  # dependent components listed in an error, at most: a line
 
 
 @dataclass(frozen=True)
-class InverseCertificate:
+class InverseCertificate(Certificate):
     """Proof that every column p_j of ``P`` has (nearly) the least norm of all p with ``H p = e_j``.
 
     The norm is the sum of absolute values for ``norm="inf"``, the Euclidean one for ``norm="2"``.  Every y with

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.exceptions import InputError
+from partwise.linalg.certificate import Certificate
 
 Array = npt.NDArray[Any]
 
@@ -26,7 +27,7 @@ class UnsolvedError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class LPCertificate:
+class LPCertificate(Certificate):
     """How far a solution is from feasible and from optimal, from the numbers themselves.
 
     Attributes

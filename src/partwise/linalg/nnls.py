@@ -23,6 +23,7 @@ from partwise.exceptions import InputError, Place
 from partwise.kernels.coordinate import descend_each, descend_lanes
 from partwise.kernels.nnls import EPS, enlarge_supports, finish, finish_each, solve_supports, verdict
 from partwise.kernels.pivoting import pivot_zeros
+from partwise.linalg.certificate import Certificate
 from partwise.sources import RowSource, blocks, inspect, source_of
 from partwise.sources.names import column_order, names_of
 from partwise.sources.protocol import Block
@@ -55,7 +56,7 @@ DISAGREEMENT = 1e-8  # of |x|: more than this between two solvers is more than t
 
 
 @dataclass(frozen=True)
-class NNLSCertificate:
+class NNLSCertificate(Certificate):
     """Proof of optimality of every sample.
 
     Attributes

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from partwise.exceptions import InputError, Place
 from partwise.kernels.poisson import descend, solve
+from partwise.linalg.certificate import Certificate
 from partwise.linalg.nnls import check_components
 from partwise.sources import blocks, inspect, source_of
 from partwise.sources.protocol import Block
@@ -28,7 +29,7 @@ FIRST_SWEEPS = 3  # before Newton steps: they find most supports at the cost of 
 
 
 @dataclass(frozen=True)
-class PoissonCertificate:
+class PoissonCertificate(Certificate):
     """Proof of optimality of every sample.
 
     Attributes

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from partwise.exceptions import InputError
 from partwise.kernels.simplex import least_squares, likelihood
+from partwise.linalg.certificate import Certificate
 from partwise.linalg.nnls import check_components, solve
 from partwise.sources import blocks, inspect, source_of
 from partwise.sources.protocol import Block
@@ -27,7 +28,7 @@ KL_TOL = 1e-11  # of the duality gap: r - 1 of a few hundred features is rounded
 
 
 @dataclass(frozen=True)
-class MixtureCertificate:
+class MixtureCertificate(Certificate):
     """Proof of optimality of every sample.
 
     Attributes

@@ -38,17 +38,19 @@ def column_order(have: Sequence[str], wanted: Sequence[str], *, parameter: str, 
         ``[have[i] for i in order] == list(wanted)``.
     """
     places = {name: j for j, name in enumerate(have)}
-    missing = [name for name in wanted if name not in places]
-    extra = [name for name in have if name not in set(wanted)]
-    if missing or extra or len(places) != len(have):
-        flaws = [f"lacks {some(missing)}"] * bool(missing) + [f"has {some(extra)} besides"] * bool(extra)
-        flaws = flaws or ["has a name twice"]
+    flaw = difference(have, wanted) or "has a name twice" * (len(places) != len(have))
+    if flaw:
         raise InputError(
-            f"the columns of {{parameter}} are not those of {other}: it {' and '.join(flaws)}",
-            parameter=parameter,
-            kind="features",
+            f"the columns of {{parameter}} are not those of {other}: it {flaw}", parameter=parameter, kind="features"
         )
     return np.array([places[name] for name in wanted], np.int64)
+
+
+def difference(have: Sequence[str], wanted: Sequence[str]) -> str:
+    """What a table with some names lacks and has besides of those wanted, after "it"; empty where nothing is."""
+    missing, extra = ([name for name in a if name not in b] for a, b in ((wanted, set(have)), (have, set(wanted))))
+    flaws = [f"lacks {some(missing)}"] * bool(missing) + [f"has {some(extra)} besides"] * bool(extra)
+    return " and ".join(flaws)
 
 
 def some(names: Sequence[str]) -> str:
