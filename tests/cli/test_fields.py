@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from partwise.algorithms import loop
+from partwise.algorithms.loop import Progress
 from partwise.cli.fields import OUTPUTS
 from partwise.io import Table
 from partwise.profiles import PROFILES, Settings, cells
@@ -181,6 +183,33 @@ def test_signatures_are_turned_only_by_names(columns: list[str] | None, rows: li
 def test_markers_tell_something():
     S = np.array([0.0, 0.5, 0.0, 0.7])
     assert cells._markers(S, 12).tolist() == [3, 1]
+
+
+def test_stop_words_of_a_file_are_found_from_elsewhere(program: Program):
+    Path("posts.jsonl").write_text("\n".join(json.dumps({"id": f"t{i}", "body": TEXTS[i % 4]}) for i in range(24)))
+    Path("own.txt").write_text("striker")
+    words = ["fit", "posts.jsonl", "--as", "texts", "-k", 2, "--no-judge", "--stop-words", "own.txt", "--max-iter"]
+    program(*words, 5, "-o", "out")
+    program(*words, 2, "-o", "short")
+    assert "striker" not in Path("out/components.csv").read_text()
+    Path("elsewhere").mkdir()
+    with contextlib.chdir("elsewhere"):
+        program("fit", "--from", "../out", "-o", "again")
+        program("fit", "--resume", "-o", "../short", "--max-iter", 5)
+        for made in ("again", "../short"):
+            assert Path(made, "components.csv").read_bytes() == Path("../out/components.csv").read_bytes()
+        program("transform", "../out", "../posts.jsonl", "-o", "weights.csv")
+
+
+def test_ctrl_c_during_starts_leaves_nothing_half_done(program: Program, monkeypatch: pytest.MonkeyPatch):
+    def watch(now: Progress, *_: object) -> None:
+        if now.n_iter:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "WATCHERS", [watch])
+    said = program("fit", "data.csv", "-k", 2, "-m", "hals", "--starts", 3, "-o", "deep/out", code=130)[1]
+    assert "interrupted before there was anything to keep" in said
+    assert not Path("deep").exists()
 
 
 def test_known_signatures_stay_and_a_new_one_is_found_beside_them(program: Program):

@@ -10,6 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import partwise as pw
+from partwise.algorithms import loop
 from partwise.exceptions import DegenerateDataWarning, InputError
 from partwise.sources.memory import MemorySource
 
@@ -91,6 +92,28 @@ def test_with_nothing_given() -> None:
     assert "stand above" in model.explain()
     assert "Part 1: found again" in model.explain()
     assert "water: found again" in model.rename_parts({"Part 1": "water"}).explain()
+
+
+@pytest.mark.parametrize(("method", "kept"), [("bayes", False), ("hals", True)])
+def test_a_fit_that_ctrl_c_ended_is_no_start_for_another(
+    method: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pressed = []
+
+    def watch(now: Any, *_: Any) -> None:
+        if now.n_iter and not pressed:
+            pressed.append(now)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "WATCHERS", [watch])
+    model = pw.Parts(4, method=method, random_state=0)
+    if kept:  # the last fit keeps what it has, and nobody judges it
+        with pytest.warns(RuntimeWarning, match="interrupted by the user"):
+            model.fit(data("white")[0].clip(min=0.0))
+        assert (model.stop_.kind, model.verdicts_) == ("interrupted", None)
+    else:  # that of Facets, from which Bayes was to begin
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(data("white")[0])
 
 
 @pytest.mark.parametrize("method", ["hals", "TSVDNMF", "bayes", "likelihood", "pw-spa"])

@@ -300,6 +300,8 @@ def test_histogram_counts():
     heights = [400 - int(v) for v in re.findall(r"V(\d+)H", chart.path)]
     assert heights == [400, 200, 200]
     assert chart.x[-1] == (100.0, "100%")
+    assert chart.y == ((0.0, "2"), (100.0, "0"))
+    assert charts.histogram(np.array([0.1, 0.2]), "cells").title == "number of cells"
 
 
 def test_histogram_of_small_shares_is_logarithmic():

@@ -183,8 +183,8 @@ def test_what_archetypes_doubts_is_told():
     found = dict(findings(archetypes([0.25] * 4, [0.2, 0.04, 0.08, 0.06], 0.02), NAMES))
     assert found["Hardly any pure samples"].startswith("Hardly any sample is pure")
     assert "by 7.0% of the angle" in found["Hardly any pure samples"]
-    assert set(found) == {"Hardly any pure samples", "Dead part"}
-    assert set(dict(findings(archetypes([0.02] * 4, [0.05] * 4, np.inf), NAMES))) == {"Dead part"}
+    assert set(found) == {"Hardly any pure samples", "Dead part", "Zero columns"}
+    assert set(dict(findings(archetypes([0.02] * 4, [0.05] * 4, np.inf), NAMES))) == {"Dead part", "Zero columns"}
 
 
 def test_parts_outside_of_all_samples_are_told():

@@ -160,6 +160,20 @@ def test_everything_is_told(tmp_path: Path):
         assert told in found
 
 
+def test_parts_together_have_values_names_and_a_way_there(tmp_path: Path):
+    model, data = mixtures(20, 30, 3)
+    model.rename_parts(["water", "road", "tree"])
+    text = written(tmp_path, model, data, words=("endmember", "spectrum", "band"))
+    found = Structure(text).text
+    assert found.count("1.00") == 3
+    assert "1|water|2|road|3|tree" in found.replace(" ", "")
+    assert "Similarity between endmembers" in found
+    assert "number of spectra" in found
+    links = re.findall(r'<a href="#([a-z-]+)">', text)
+    assert links == ["parts", "together", "fit", "run"]
+    assert all(f'<section id="{link}">' in text for link in links)
+
+
 def test_default_title(tmp_path: Path):
     assert "<title>2 parts of 4 samples · partwise</title>" in written(tmp_path, with_components(H), X)
 

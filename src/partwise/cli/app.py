@@ -71,7 +71,7 @@ def run(arguments: list[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         with told():  # a disk that fails, a folder that is gone: no fault of the program, wherever it is met
-            code = app(arguments, standalone_mode=True)
+            code = app(arguments, prog_name="partwise", standalone_mode=True)
     except SystemExit as end:
         code = end.code
         usage = getattr(end.__context__, "format_message", None)  # Typer has told it, but not a program

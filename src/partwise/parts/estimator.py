@@ -174,7 +174,8 @@ class Parts(Ended, Factorization):
             )
             self.weighing_ = self.estimator_.weighing_
             self.components_ = self.estimator_.components_
-            self.verdicts_ = self._judged(source) if self.judge else None
+            asked = self.judge and self.stop_.kind != "interrupted"
+            self.verdicts_ = self._judged(source) if asked else None
         return source, self.components_
 
     def _count(self, source: RowSource) -> tuple[int, RankChoice | None]:

@@ -19,6 +19,7 @@ from partwise.exceptions import InputError, user_level
 from partwise.metrics import match_components
 from partwise.noise import Noise
 from partwise.noise.model import COUNTS, INDEPENDENT
+from partwise.outcomes import ended
 from partwise.parts.telling import method_sentence
 from partwise.sources import Inspection, RowSource
 
@@ -106,18 +107,18 @@ def find_parts(
     if method is not None:
         return search.named(method), Chosen(method.name, "asked", noise.kind)
     if seen.squared_norm == 0.0:
-        return search.end(search.fit(Facets)), Chosen("facets", "nothing", noise.kind)
+        return search.last(Facets), Chosen("facets", "nothing", noise.kind)
     facts = {"colour": float(noise.colour)}
     if seen.n_negative:
         facts["negative"] = negative_signal(source, k, squared_norm=seen.squared_norm)
         if facts["negative"] > BOTH_SIGNS:
-            return search.end(search.fit(Facets)), Chosen("facets", "signed", noise.kind, facts)
+            return search.last(Facets), Chosen("facets", "signed", noise.kind, facts)
     if noise.kind == "none" and not seen.n_negative:
-        return search.end(search.fit(Facets, nonnegative=True)), Chosen("facets", "exact", noise.kind, facts)
+        return search.last(Facets, nonnegative=True), Chosen("facets", "exact", noise.kind, facts)
     if noise.kind in AVERAGED or (noise.kind == "coloured" and noise.colour < VARIES):
         return search.averaged(noise.kind, facts)
     reason = "unclear" if noise.kind == "unclear" and noise.colour < VARIES else "varies"
-    return search.end(search.fit(Archetypes)), Chosen("archetypes", reason, noise.kind, facts)
+    return search.last(Archetypes), Chosen("archetypes", reason, noise.kind, facts)
 
 
 class _Search:
@@ -129,7 +130,15 @@ class _Search:
         self.start, self.facets = "", None
         self.warned: dict[int, list[Any]] = {}
 
-    def fit(self, kind: Any, *, weigh: bool = True, **options: Any) -> Any:
+    def fit(self, kind: Any, **options: Any) -> Any:
+        """A fit on the way: one that Ctrl-C has ended is not gone on from."""
+        return ended(self._fit(kind, **options))
+
+    def last(self, kind: Any, **options: Any) -> Any:
+        """The fit that is taken, whatever comes of it: what it had when Ctrl-C ended it is kept."""
+        return self.end(self._fit(kind, **options))
+
+    def _fit(self, kind: Any, *, weigh: bool = True, **options: Any) -> Any:
         """Fit one method to the data, weighed."""
         model = (
             kind(self.k, random_state=self.seed, **options)
@@ -158,7 +167,7 @@ class _Search:
             return self.end(self._likely(self._bayes()))
         if method.kind is Facets:
             return self.end(self._facets())
-        return self.end(self.fit(method.kind))
+        return self.last(method.kind)
 
     def averaged(self, kind: str, facts: dict[str, float]) -> tuple[Factorization, Chosen]:
         """Parts averaged over what independent noise leaves open; or fitted, where that finds the same parts."""

@@ -144,6 +144,7 @@ class Bars:
     values: Array  # (n, n_bars)
     labels: Sequence[str]
     groups: Sequence[tuple[str, str, int]]  # title, colour, how many bars
+    x_label: str = ""
     y_label: str = ""
     note: str = ""
 

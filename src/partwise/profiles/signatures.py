@@ -135,6 +135,9 @@ def outputs(found: Found) -> list[Output]:
     return made
 
 
+AXES = ("kinds of mutations, in the order of drawing", "share of the signature's mutations")
+
+
 def panels(found: Found) -> list[Panel]:
     """Bars in the order of mutations, and the known signatures."""
     groups: list[tuple[str, str, int]] = []
@@ -147,7 +150,7 @@ def panels(found: Found) -> list[Panel]:
     H = found.components
     shares = H / np.maximum(H.sum(axis=1, keepdims=True), 1e-300)
     made: list[Panel] = [
-        Bars("Signatures", found.names, shares, found.features, groups, "share of the signature's mutations")
+        Bars("Signatures", found.names, shares, found.features, groups, *AXES),
     ]
     if found.settings.reference is not None:
         names, sums, similar = _decompositions(found)

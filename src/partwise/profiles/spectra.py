@@ -15,6 +15,9 @@ from partwise.profiles.reference import aligned_reference
 
 FEWEST = 20  # features from which on ordered numbers above columns are an axis
 SHOWN = 3
+# what is measured along an axis, by its unit
+QUANTITIES = {"nm": "wavelength", "um": "wavelength", "µm": "wavelength", "cm-1": "wavenumber", "1/cm": "wavenumber"}
+QUANTITIES |= {"ev": "energy", "kev": "energy", "hz": "frequency", "ppm": "chemical shift"}
 
 
 def looks(table: Table) -> str | None:
@@ -81,7 +84,8 @@ def _axis(found: Found) -> tuple[Array, str]:
     numbers = [re.match(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(.*)", name) for name in names]
     values = np.array([float(one[1]) for one in numbers if one is not None])
     unit = numbers[0][2].strip() if numbers[0] is not None else ""
-    return values, unit or "band"
+    quantity = QUANTITIES.get(unit.lower())
+    return values, f"{quantity}, {unit}" if quantity else unit or "band"
 
 
 def outputs(found: Found) -> list[Output]:

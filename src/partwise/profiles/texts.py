@@ -101,7 +101,8 @@ def panels(found: Found) -> list[Panel]:
     if course is not None:
         periods, means = course
         x = np.arange(len(periods), dtype=float)
-        made.append(Lines("Topics over time", x, found.names, means.T, "", "mean share of a text", labels=periods))
+        unit = {4: "year", 7: "month"}.get(len(periods[0]), "day")
+        made.append(Lines("Topics over time", x, found.names, means.T, unit, "mean share of a text", labels=periods))
     return made
 
 

@@ -82,7 +82,7 @@ def nice(step: float) -> float:
     return float(next(f * base for f in (1.0, 2.0, 5.0, 10.0) if f * base >= step * (1.0 - 1e-9)))
 
 
-def histogram(unexplained: Array) -> Chart:
+def histogram(unexplained: Array, samples: str = "samples") -> Chart:
     """How many samples are left unexplained to which share; logarithmic where half of them are nearly explained."""
     if np.median(unexplained) >= 0.03:
         top = 1.0 if unexplained.max() <= 1.0 else 1.2
@@ -100,10 +100,10 @@ def histogram(unexplained: Array) -> Chart:
     counts, _ = np.histogram(places, edges)
     median = float(np.median(unexplained))
     left = percent(median) if median >= 0.001 else number(median)
-    summary = f"Of half of the samples, a share of at most {left} is not explained"
-    title = f"number of samples (the highest column has {int(counts.max()):,})"
+    summary = f"Of half of the {samples}, a share of at most {left} is not explained"
     scale = "" if np.median(unexplained) >= 0.03 else ", log scale"
-    return Chart(title, columns(counts), tuple(x), (), f"share of the sample that is not explained{scale}", summary)
+    y = ((0.0, f"{int(counts.max()):,}"), (100.0, "0"))
+    return Chart(f"number of {samples}", columns(counts), tuple(x), y, f"share that is not explained{scale}", summary)
 
 
 def columns(counts: Array) -> str:

@@ -65,7 +65,7 @@ def findings(facts: Facts, names: Names, given: Sequence[str | Warning] = ()) ->
         Heading and text of each; given ones have no heading.
     """
     found = [_not_converged(facts), _dead(facts), _redundant(facts), _little_explained(facts)]
-    found += [_poor(facts, names), _zero_rows(facts, names), _disagreeing(facts)]
+    found += [_poor(facts, names), _zero_rows(facts, names), _zero_columns(facts), _disagreeing(facts)]
     found += [_rivalled(facts), _unlike(facts), _impure(facts), _pure(facts), _unsupported(facts)]
     found += [_negative(facts), _coloured(facts)]
     found += [_unscattered(facts), _odd(facts, names), _unknown(facts)]
@@ -81,7 +81,7 @@ def kind_of(warning: Warning) -> str:
 
 def found_here(kind: str) -> bool:
     """Whether a warning of this kind is told by the page itself."""
-    return kind.startswith("stop/") or kind in ("negative-part", "coloured", "odd", "not-determined")
+    return kind.startswith("stop/") or kind in ("negative-part", "coloured", "odd", "not-determined", "empty")
 
 
 def _unknown(facts: Facts) -> Finding | None:
@@ -168,6 +168,11 @@ def _zero_rows(facts: Facts, names: Names) -> Finding | None:
         "Zero rows",
         f"{count(zero, 'sample is', 'samples are')} all zero and {'has' if zero == 1 else 'have'} no weights: {named}.",
     )
+
+
+def _zero_columns(facts: Facts) -> Finding | None:
+    zero = facts.zero_columns
+    return ("Zero columns", f"{count(zero, 'feature is', 'features are')} zero in all samples.") if zero else None
 
 
 def _disagreeing(facts: Facts) -> Finding | None:

@@ -16,6 +16,8 @@ from partwise.report.wording import percent
 Array = npt.NDArray[Any]
 
 CLOSEST = 6  # pairs named beside the map of similarity; a choice
+WRITTEN = 8  # parts up to which a cosine has room in its cell
+DARK = 0.5  # from which share of the scale on a colour needs light letters
 
 
 def similarity_map(facts: Facts, parts: int) -> dict[str, Any] | None:
@@ -29,6 +31,8 @@ def similarity_map(facts: Facts, parts: int) -> dict[str, Any] | None:
     return {
         "image": png.picture(values, palette, low, 1.0),
         "ticks": charts.part_ticks(parts),
+        "cells": _cells(values) if parts <= WRITTEN else [],
+        "key": _keys(facts, parts),
         "legend": _legend(palette),
         "low": "−1" if negative else "0",
         "high": "1",
@@ -64,6 +68,17 @@ def _groups(values: Array) -> list[tuple[float, str]]:
         if b - a >= 0.03 * len(values) and (not places or at - places[-1][0] >= 5.0):
             places.append((at, str(dominant[a] + 1)))
     return places
+
+
+def _cells(values: Array) -> list[list[tuple[str, bool]]]:
+    """Cosines as they are written into the map, and whether the colour beneath is dark."""
+    return [[(f"{value:.2f}".replace("-", "−"), bool(abs(value) > DARK)) for value in row] for row in values]
+
+
+def _keys(facts: Facts, parts: int) -> list[tuple[int, str]]:
+    """Which number is which part, where their names do not say so."""
+    named = [(j + 1, facts.part(j)) for j in range(parts)]
+    return [] if all(name.split()[-1:] == [str(j)] for j, name in named) else named
 
 
 @cache

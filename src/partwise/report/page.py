@@ -116,7 +116,7 @@ def render(
                 charts.curve(*curve, "iteration" if course.learnt is None else "samples") for curve in course.curves
             ],
             ending=ending(course.stop, course.n_iter, wanted=course.wanted),
-            histogram=_histogram(facts.rows.unexplained),
+            histogram=_histogram(facts.rows.unexplained, plural[1]),
             worst=[
                 (names.sample(int(i)), percent(float(value)))
                 for i, value in zip(facts.rows.worst.numbers, facts.rows.worst.values, strict=True)
@@ -193,11 +193,11 @@ def _halves(facts: Facts) -> dict[str, Any] | None:
     }
 
 
-def _histogram(unexplained: Array) -> charts.Chart | None:
+def _histogram(unexplained: Array, samples: str) -> charts.Chart | None:
     """None where there is nothing to compare: a single sample, or all of them exact."""
     if len(unexplained) < 2 or unexplained.max() < EXACT:
         return None
-    return charts.histogram(unexplained)
+    return charts.histogram(unexplained, samples)
 
 
 def _run(facts: Facts) -> list[tuple[str, str]]:

@@ -47,7 +47,7 @@ def _lines(panel: Lines) -> dict[str, Any]:
     for i, row in enumerate(y):
         at, values = charts.envelope(across[order], row[order])
         up = (high - values) / span * charts.HEIGHT
-        curves.append((charts.line(at, up), COLOURS[i % len(COLOURS)], shown(panel.names[i])))
+        curves.append((charts.line(at, up), COLOURS[i % len(COLOURS)], i >= len(COLOURS), shown(panel.names[i])))
     values, _ = charts.round_values(low, high, 4)
     y_ticks = [(100.0 * (high - value) / span, number(float(value)) if value else "0") for value in values]
     if panel.labels is not None:
@@ -91,7 +91,7 @@ def _bars(panel: Bars) -> dict[str, Any]:
     middles = 100.0 * (edges[:-1] + edges[1:]) / 2.0 / panel.values.shape[1]
     groups = [(float(at), title, colour) for at, (title, colour, _) in zip(middles, panel.groups, strict=True)]
     found = {"kind": "bars", "title": panel.title, "note": panel.note, "figures": figures, "groups": groups}
-    return found | {"y_label": panel.y_label}
+    return found | {"x_label": panel.x_label, "y_label": panel.y_label}
 
 
 def _listing(panel: Listing) -> dict[str, Any]:

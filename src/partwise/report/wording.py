@@ -138,6 +138,8 @@ def ending(stop: Stop | None, n_iter: int | None, *, wanted: bool = True) -> str
     if stop.kind == "converged" and stop.measure == CHANGE and stop.before is None:
         return f"It converged: the last step changed the components by only {number(stop.value)}."
     if stop.kind == "converged" and stop.measure == GAP and stop.before is None:
+        if not stop.value > 0.0:
+            return "It converged: no step lowers the objective any more."
         return f"It converged: no step could lower the objective by more than {number(stop.value)} of itself."
     if stop.kind == "max_iter" and not stop.cause:
         if not wanted:

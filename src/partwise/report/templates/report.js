@@ -62,6 +62,7 @@ if (cards) {
     fold.textContent = folded ? "Unfold" : "Fold";
     fold.setAttribute("aria-expanded", String(!folded));
   });
+  if (all.length > 8 && matchMedia("(max-width: 640px)").matches) fold.click();
   const names = button("Save names", () => save("names.txt", all.map(name).join("\n") + "\n"));
   names.title = "A file for --names";
   bar.append(search, select, fold, names);
