@@ -134,7 +134,7 @@ class _Search:
         """A fit on the way: one that Ctrl-C has ended is not gone on from."""
         return ended(self._fit(kind, **options))
 
-    def last(self, kind: Any, **options: Any) -> Any:
+    def last(self, kind: Any, **options: Any) -> Factorization:
         """The fit that is taken, whatever comes of it: what it had when Ctrl-C ended it is kept."""
         return self.end(self._fit(kind, **options))
 
