@@ -101,7 +101,7 @@ def main(options: Any) -> None:
                     times.append(rows["partwise"].best)
     show("Signatures", ["variant", "scenario", "seed", "method", "k", "F1", "processor seconds"], lines)
     targets = [
-        Target(f"right number, of {len(right)}", float(np.sum(right)), np.floor(14 / 15 * len(right))),
+        Target(f"right number, of {len(right)}", float(np.sum(right)), float(np.floor(14 / 15 * len(right)))),
         Target("F1, mean of the base scenarios", float(np.mean(scores)), 0.98),
         Target("processor seconds, the slowest", float(np.max(times)), 1.0, at_most=True),
     ]
