@@ -93,7 +93,7 @@ def test_values(text: str, value: object) -> None:
         (
             "hals",
             {"init": "pur"},
-            "must be one of 'nndsvd', 'nndsvda', 'nndsvdar', 'pure', 'random', a list .* or a fitted",
+            "must be one of 'auto', 'nndsvd', 'nndsvda', 'nndsvdar', 'pure', 'random', a list .* or a fitted",
         ),
         ("facets", {"nonnegative": 3}, "option nonnegative of facets must be .* It is 3."),
         ("spa", {"max_iter": 3}, "spa has no option 'max_iter'; its options are axis, normalize, tol"),

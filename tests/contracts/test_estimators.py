@@ -287,16 +287,10 @@ SKLEARN = [
 ALIGNED = {"check_dataframe_column_names_consistency": "columns in another order are put right by name, not refused"}
 
 
-def other_rounds(estimator: Any) -> dict[str, str]:
-    """Likelihood has multiplicative rounds for data with weights, and ends elsewhere when they are few."""
-    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    return ALIGNED | (dict.fromkeys(names, "other rounds") if isinstance(estimator, pw.Likelihood) else {})
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::partwise.exceptions.DegenerateDataWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(SKLEARN, expected_failed_checks=other_rounds)
+@parametrize_with_checks(SKLEARN, expected_failed_checks=lambda _: ALIGNED)
 def test_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 

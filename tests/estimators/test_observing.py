@@ -238,8 +238,11 @@ def test_a_sample_and_a_feature_of_weight_two_are_there_twice(name: str, penalty
     repeated = np.repeat(np.repeat(X, rows, axis=0), columns, axis=1)
     start = RNG.random((K, M)) + 0.1
 
+    # the residual of a round of HALS with momentum is what its first sweep tells, and not exact
+    exact = {"extrapolate": False} if name == "hals" else {}
+
     def fit(X: Any, init: Any, **told: Any) -> Any:
-        return MAKE[name](K, init=init, tol=0.0, max_iter=12, **penalty).fit(X, **told)
+        return MAKE[name](K, init=init, tol=0.0, max_iter=12, **penalty, **exact).fit(X, **told)
 
     found = fit(X, start, sample_weight=rows, feature_weight=columns)
     # likelihood has other rounds with weights
