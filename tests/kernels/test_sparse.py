@@ -50,6 +50,18 @@ def test_csr_dot(A: sp.csr_array, dtype: Any, width: int) -> None:
     close(out, A.toarray() @ M)
 
 
+@pytest.mark.parametrize("step", [2, -1], ids=["every-second", "backwards"])
+def test_csr_dot_of_arrays_with_strides(step: int) -> None:
+    A = sp.csr_array(np.round(RNG.random((20, 30)), 2) * (RNG.random((20, 30)) < 0.3))
+
+    def strided(values: np.ndarray) -> np.ndarray:
+        return np.repeat(values, 2)[::2] if step == 2 else values[::-1].copy()[::-1]
+
+    M, out = RNG.random((30, 8)), np.full((20, 8), np.nan)
+    csr_dot(A.indptr, strided(A.indices), strided(A.data), M, out)
+    close(out, A.toarray() @ M)
+
+
 @pytest.mark.parametrize("width", [1, 3, 8])
 def test_csr_tdot_adds_to_what_is_there(A: sp.csr_array, dtype: Any, width: int) -> None:
     W = RNG.standard_normal((A.shape[0], width)).astype(dtype)

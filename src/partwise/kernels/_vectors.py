@@ -38,6 +38,8 @@ def _add_rows(
     """
     if not (isinstance(vectors, types.IntegerLiteral) and isinstance(share, types.IntegerLiteral)):
         return None
+    if not M.layout == out.layout == "C":  # vectors are neighbours in memory
+        return None
     signature = types.void(indices, data, start, stop, M, out, row, column, vectors, share)
     return signature, _sums_of_rows
 
@@ -61,27 +63,25 @@ def _sums_of_rows(context: Any, builder: Any, signature: Any, arguments: Any) ->
     def integer(i: int) -> Any:
         return context.cast(builder, arguments[i], kinds[i], types.intp)
 
-    def place(of: Any, at: Any) -> Any:
-        """The address of the vectors of a row."""
-        width = cgutils.unpack_tuple(builder, of.shape)[1]
-        return builder.gep(of.data, [builder.add(builder.mul(at, width), column)])
+    def place(i: int, *at: Any) -> Any:
+        """The address of an entry, whatever the strides: SciPy keeps the arrays that it is given."""
+        return cgutils.get_item_pointer(context, builder, kinds[i], array(i), at)
 
     def lane(pointer: Any, number: int) -> Any:
         pointer = builder.gep(pointer, [ir.Constant(_INT, number * lanes)])
         return builder.bitcast(pointer, vector.as_pointer())
 
-    indices, data, M, out = array(0), array(1), array(4), array(5)
     start, stop, row, column = integer(2), integer(3), integer(6), integer(7)
     sums = [cgutils.alloca_once_value(builder, ir.Constant(vector, None)) for _ in range(count)]
     with cgutils.for_range_slice(builder, start, stop, ir.Constant(_INT, 1), intp=_INT) as (t, _):
-        x = context.cast(builder, builder.load(builder.gep(data.data, [t])), entry, real)
+        x = context.cast(builder, builder.load(place(1, t)), entry, real)
         x = builder.shuffle_vector(builder.insert_element(none, x, first), none, spread)
-        at = context.cast(builder, builder.load(builder.gep(indices.data, [t])), kinds[0].dtype, types.intp)
-        values = place(M, at)
+        at = context.cast(builder, builder.load(place(0, t)), kinds[0].dtype, types.intp)
+        values = place(4, at, column)
         for number, total in enumerate(sums):
             term = builder.fmul(x, builder.load(lane(values, number), align=bytes_each), flags=_FLAGS)
             builder.store(builder.fadd(builder.load(total), term, flags=_FLAGS), total)
-    found = place(out, row)
+    found = place(5, row, column)
     for number, total in enumerate(sums):
         builder.store(builder.load(total), lane(found, number), align=bytes_each)
     return context.get_dummy_value()

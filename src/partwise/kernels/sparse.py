@@ -19,7 +19,8 @@ def csr_dot(indptr: Index, indices: Index, data: Array, M: Array, out: Array) ->
     """``out = A @ M``; the sums of a row stay in registers, up to four cache lines of them.
 
     The terms of a sum are added one by one in the order of the entries.  Whole cache lines of columns, and half a one
-    at the end, are vectors; what columns are left over are added up one by one, so ``M`` had better be padded.
+    at the end, are vectors; what columns are left over are added up one by one, so ``M`` had better be padded.  Arrays
+    of ``A`` may have strides; ``M`` and ``out`` are contiguous.
     """
     line, width = LINE_BYTES // out.itemsize, M.shape[1]
     half = line // 2
