@@ -296,5 +296,7 @@ def test_the_automatic_start_follows_how_much_is_zero() -> None:
         np.testing.assert_allclose(
             start("auto", form(sparse), 4), start("nndsvda", form(sparse), 4), rtol=1e-2, atol=1e-2
         )
+    records = np.eye(4, 14)  # as many parts as records: these leave nothing
+    np.testing.assert_array_equal(start("auto", records, 4), start("pure", records, 4))
     with pytest.warns(DegenerateDataWarning, match="pure records"):  # there are no 15 singular vectors
         assert start("auto", sparse, 15).shape == (15, 14)

@@ -29,7 +29,8 @@ class HALS(Constrained):
         Number of components, by default the smaller of the numbers of samples and features.
     init : {"auto", "pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair or estimator, default="auto"
         Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``. "auto" is
-        "nndsvda" where less than an eighth of the entries is not zero, and "pure" otherwise.
+        "nndsvda" where less than an eighth of the entries is not zero and there are fewer components than samples and
+        features, and "pure" otherwise.
     sweeps : int or "auto", default="auto"
         Coordinate sweeps over each factor for each pass over the data; "auto" takes as many as cost a fifth of a
         pass, from one (two on dense data) to ten.

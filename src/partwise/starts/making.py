@@ -102,10 +102,10 @@ def automatic_start(source: RowSource, k: int, *, seen: Inspection, rng: np.rand
 
     On tf-idf of two corpora NNDSVDa ends at a lower error than pure records and in half the rounds (0.9769 against
     0.9771, 0.9316 against 0.9324, three seeds); where the data is topics under noise both find them.  Singular vectors
-    need not be exact for it: a few passes lead to optima as good as many.
+    need not be exact for it: a few passes lead to optima as good as many.  As many parts as records are the records.
     """
     n, m = source.shape
-    if seen.n_negative or k > min(n, m) or dense(seen.nonzero / max(1, n), m):
+    if seen.n_negative or k >= min(n, m) or dense(seen.nonzero / max(1, n), m):
         return pure_start(source, k, seen=seen, rng=rng)
     return nndsvd_start(source, k, seen=seen, rng=rng, fill="a", passes=FEW_PASSES)
 
