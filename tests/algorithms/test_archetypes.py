@@ -271,3 +271,11 @@ def test_samples_like_none_of_the_parts_are_counted():
     model = pw.Archetypes(K, random_state=0).fit(X)
     assert 0.04 < model.unlike_ < 0.06  # 30 of 600
     assert pw.Archetypes(K, random_state=0).fit(X[30:]).unlike_ < 0.01
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-4, 5e-3])
+def test_samples_that_are_purer_than_the_parts_are_like_them(noise: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.dirichlet([1.0, 1.0, 1.0], size=400) @ rng.random((3, 30))
+    X = np.abs(X + noise * rng.standard_normal(X.shape))
+    assert pw.Archetypes(3, max_iter=20, tol=1.0, random_state=0).fit(X).unlike_ == 0.0

@@ -54,7 +54,7 @@ FIRST_SWEEPS = 60  # over weights that begin at zero
 STANDS = 1e-9  # a step that lowers f by less than this part of it ends the descent
 SEEN = 4  # samples for each direction outside the span, where the variation of a part is looked for
 EXACTLY = 1e-12  # of the squared deviation inside, or length: what is less is rounding
-OFF = 5.0  # times the typical distance from the parts: like none of them
+OFF = 5.0  # times the typical distance from the span of the parts: like none of them
 ROUNDED = 0.25  # of the median squared residual: the norm is rounded off below half of the typical residual
 
 
@@ -398,9 +398,13 @@ def narrows(mass: Array, trim: float, n: int) -> Array:
     return np.array([_count(wide * share, n) > _count(trim * share, n) for share in mass])
 
 
-def unlike(data: Directions, E: Array, A: Array) -> float:
-    """Share of the samples that are `OFF` times as far from the parts as the typical one, or farther."""
-    left = blocks.squared_norms(data.points - A @ E)
+def unlike(data: Directions, E: Array) -> float:
+    """Share of the samples that are `OFF` times as far from the span of the parts as the typical one, or farther.
+
+    From the span: samples that are purer than the parts are far from their mixtures, too, where there is little noise.
+    """
+    Q = np.linalg.qr(E.T)[0]
+    left = blocks.squared_norms(data.points - data.points @ Q @ Q.T)
     return float(np.mean(left > max(OFF**2 * float(np.median(left)), EXACTLY)))
 
 

@@ -83,8 +83,8 @@ class Archetypes(Looped):
         Close to 0 the choice between the two is a toss, and at 0 the other one fits better, by per mills, and makes
         samples less pure.
     unlike_ : float
-        Share of the samples that are like none of the parts: five times as far from them as the typical sample, or
-        farther; before parts were refined. Outliers, or a rare part that is missing.
+        Share of the samples that are like none of the parts: five times as far from their span as the typical sample,
+        or farther; before parts were refined. Outliers, or a rare part that is missing.
     odd_samples_ : ndarray of int
         Samples that are unlike all others, by which a direction or a feature of the data stands or falls: they were set
         aside, and no part is made of them.
@@ -187,7 +187,7 @@ class Archetypes(Looped):
         told = self.moved_[narrows(self.mass_, self.trim, min(n, SAMPLES))]
         # of few samples most means cannot be narrowed, and whether any are pure is not told: what pays, pays
         data, parts, weights = (self.__dict__.pop(name, None) for name in ("_seen", "_parts", "_weights"))
-        self.unlike_ = 0.0 if data is None else unlike(data, parts, weights)
+        self.unlike_ = 0.0 if data is None else unlike(data, parts)
         if data is None or self.pure_ or seen.n_negative or (2 * len(told) >= k and not np.median(told) > IMPURE):
             return H
         own = variation(data, parts, weights, self.trim)

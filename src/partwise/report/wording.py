@@ -220,9 +220,9 @@ def toss(rival: float) -> str:
 def none_of_them(share: float) -> str:
     """That some samples are far from all parts of Archetypes."""
     return (
-        f"{percent(share)} of the samples are at least five times as far from the parts as the typical one. They are "
-        "outliers, or a part that few samples have is missing: then two of the parts may be variants of one. Look at "
-        "these samples, or ask for one part more."
+        f"{percent(share)} of the samples are at least five times as far from the span of the parts as the typical "
+        "one. They are outliers, or a part that few samples have is missing: then two of the parts may be variants of "
+        "one. Look at these samples, or ask for one part more."
     )
 
 
