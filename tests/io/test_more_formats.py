@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -115,6 +116,17 @@ def test_zarr_of_xarray(tmp_path: Path):
     table = pw.read(tmp_path / "a.zarr")
     np.testing.assert_array_equal(table.X, values.reshape(5, 6).T)
     assert (table.map_shape, table.feature_names[0]) == ((2, 3), "400.5 nm")
+
+
+def test_zarr_with_dimensions_of_other_programs(tmp_path: Path):
+    pytest.importorskip("xarray")
+    zarr = pytest.importorskip("zarr", minversion="3")
+    group = zarr.open_group(tmp_path / "a.zarr", mode="w")
+    for level, size in (("0", 8), ("1", 4)):  # of a pyramid: no Dataset, names would have two lengths
+        group.create_array(level, data=np.ones((size, size)), dimension_names=("y", "x"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pw.read(tmp_path / "a.zarr", variable="0").X.shape == (8, 8)
 
 
 def test_files_of_folders_are_in_the_order_of_their_numbers(tmp_path: Path):

@@ -71,9 +71,14 @@ def _of_xarray(path: Path, name: str, array: Any) -> Table | None:
     except ImportError:
         return None
     check_memory(path, float(np.prod(array.shape)) * array.dtype.itemsize)
-    with warnings.catch_warnings(), xarray.open_zarr(path) as dataset:
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = of_xarray(dataset[name].load())
+        try:
+            dataset = xarray.open_zarr(path)
+        except (KeyError, ValueError):  # other programs name dimensions too: those of a pyramid differ in length
+            return None
+        with dataset:
+            made = of_xarray(dataset[name].load())
     return replace(made, origin=str(path), format="zarr", notes=(f"variable: {name}", *made.notes))
 
 
