@@ -123,3 +123,11 @@ def test_parameters_make_penalties() -> None:
     assert ElasticNet(0.0, 1.0).name == "l2"
     assert Volume.of(10, volume=0.5) == Volume(5.0, 0.5)  # the one is a sum over samples, the other is not
     assert Volume.parameters() == ("volume",)
+
+
+@pytest.mark.parametrize("volume", [1e-16, 1e-30])
+def test_dependent_parts_have_a_curvature_at_any_volume(volume: float) -> None:
+    part = np.random.default_rng(0).random((40, 1))
+    G = Volume.of(10, volume=volume).curvature(np.tile(part, 3)) / volume
+    assert np.isfinite(G).all()
+    assert np.linalg.eigvalsh(G)[0] > 0.0

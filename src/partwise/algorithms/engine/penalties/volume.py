@@ -46,4 +46,6 @@ class Volume(Penalty):
 
     def _gram(self, F: Array) -> Array:
         F = F.astype(np.float64, copy=False)
-        return np.asarray(F.T @ F + self.delta * np.eye(F.shape[1]))
+        G = F.T @ F
+        rounding = 4.0 * np.finfo(np.float64).eps * np.trace(G)  # less would leave dependent parts no inverse
+        return np.asarray(G + max(self.delta, float(rounding)) * np.eye(len(G)))
