@@ -299,3 +299,14 @@ def test_facts_are_frozen():
     with pytest.raises(AttributeError):
         gather(with_components(H), pw.open_source(X)).method = "other"  # type: ignore[misc]
     assert Facts.__dataclass_params__.frozen
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_zero_rows_are_not_set_aside_however_many_they_are() -> None:
+    rng = np.random.default_rng(0)
+    data = np.abs(rng.dirichlet(np.ones(3), 200) @ rng.random((3, 20)) + 0.02 * rng.standard_normal((200, 20)))
+    data[::20] = 0.0
+    model = pw.Facets(3, random_state=0).fit(data)
+    assert len(model.odd_samples_) == 10
+    for seen in (data, data[:50]):
+        assert not len(gather(model, pw.open_source(seen)).odd)

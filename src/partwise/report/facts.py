@@ -262,7 +262,7 @@ def gather(
         colour=float(getattr(inner, "colour_", 1.0)),
         noise=None if unknown else noise_of(model, source),
         unknown=unknown,
-        odd=np.setdiff1d(vars(inner).get("odd_samples_", np.zeros(0, int)), rows.zero_rows),
+        odd=_odd(inner, source),
         zero_columns=look_at(source).zero_columns,
         scattering=str(getattr(inner, "scattering_", "")),
         verdicts=() if verdicts is None else tuple(verdicts[int(i)] for i in order),
@@ -374,6 +374,13 @@ def agreement(model: Any, order: Array) -> Agreement | None:
         agree=halves.agree[order],
         curves=tuple(curve for curve in curves if curve),
     )
+
+
+def _odd(model: Any, source: RowSource) -> Array:
+    """Samples that were set aside and are not all zero, which is told of these."""
+    odd = np.asarray(vars(model).get("odd_samples_", np.zeros(0, int)))
+    odd = odd[odd < source.shape[0]]  # the page may be of fewer samples than the fit
+    return odd[blocks.squared_norms(source.take(odd)) != 0.0] if len(odd) else odd
 
 
 def support(model: Any, order: Array) -> Support | None:
