@@ -70,23 +70,21 @@ def hals(
         light = with_columns(in_single_precision(source, nonzero))
     source = with_columns(source) if light is None else source
     update = partial(sweep_rows, sweeps=sweeps, shrink=shrink)
+    how: dict[str, Any] = {"update": update, "hasty": partial(update, exact=False), "on_W": on_W, "on_H": on_H}
     if light is not None and W0 is None and state is None and extrapolate and _wide(source.shape, nonzero, len(H0)):
         goal = max(NARROW_GOAL, tol)
-        H0 = _within_leading_directions(light, H0, squared_norm, tol=goal, update=update, on_W=on_W, on_H=on_H)
+        H0 = _within_leading_directions(light, H0, squared_norm, tol=goal, **how)
     return alternate(
         source,
         H0,
         W0=None if W0 is None else given_weights(source, W0),
         loss=loss,
         beside=beside,
-        update=update,
-        hasty=partial(update, exact=False),
-        on_W=on_W,
-        on_H=on_H,
         extrapolate=extrapolate,
         tol=tol,
         light=light,
         state=state,
+        **how,
     )
 
 
@@ -112,8 +110,7 @@ def _within_leading_directions(source: RowSource, H0: Array, squared_norm: float
     V = truncated_svd(source, width, rng=np.random.default_rng(0), oversample=0, max_passes=NARROW_PASSES)[1].T
     V = np.ascontiguousarray(V, source.dtype)
     loss = CompressedError(squared_norm, V)
-    hasty = partial(how["update"], exact=False)
-    rounds = alternate(source.project(V), H0, loss=loss, extrapolate=True, tol=tol, hasty=hasty, **how)
+    rounds = alternate(source.project(V), H0, loss=loss, extrapolate=True, tol=tol, **how)
     for number, now in enumerate(rounds):
         if number >= NARROW_ROUNDS or now.residual <= tol or now.state["idle"] >= PATIENCE:
             break
