@@ -50,7 +50,7 @@ def test_page_has_verdicts_of_both_sides(kept: Kept):
     page = render([kept])
     assert "**As published 1 of 2 claims are reproduced, with our methods 2 of 2**" in page
     assert "- At the published size: 0 of 2 experiments.\n" in page
-    quick = "1 of 2 experiments (as published 1 of 2, ours 2 of 2): `toy`.\n"
+    quick = "1 of 2 experiments, 1 of them with all defined seeds (as published 1 of 2, ours 2 of 2): `toy`.\n"
     assert f"- Smaller than published, full runs to come: {quick}" in page
     assert "- Without results so far: `toy-2`." in page
     assert "| [`toy`](lab/toy/claims.csv) | quick, 2 | 4 | 1 of 2 | 2 of 2 | the truth is exact <i>: " in page
@@ -123,6 +123,16 @@ def test_numbers_on_other_pages_are_those_that_are_kept(kept: Kept, tmp_path: Pa
 def test_seeds_that_are_missing_are_told(kept: Kept):
     fewer = replace(kept, result=replace(kept.result, manifest={**kept.result.manifest, "seeds": 1}))
     assert "| quick, 1 of 2 |" in render([fewer])
+    assert "1 of 2 experiments, 0 of them with all defined seeds" in render([fewer])
+
+
+def test_what_holds_without_a_method_is_counted(kept: Kept):
+    name = next(name for name, row in kept.claims.items() if row["ours_verdict"] == "reproduced")
+    told = "are met by the start, the zero matrix or the mean sample too"
+    unmet = {key: row | {"met_by": ""} for key, row in kept.claims.items()}
+    assert told not in render([replace(kept, claims=unmet)])
+    met = unmet | {name: unmet[name] | {"met_by": "trivial-start", "literal_verdict": ""}}
+    assert f"Of those that hold, 0 as published and 1 of ours {told}" in render([replace(kept, claims=met)])
 
 
 def test_committed_page_is_what_the_files_give():

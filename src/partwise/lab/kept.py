@@ -52,8 +52,17 @@ class Kept:
     @property
     def seeds(self) -> str:
         """How many, and of how many if the run has fewer than the experiment defines."""
-        done, defined = int(self.result.manifest["seeds"]), self.experiment.seeds.get(self.size, 1)
-        return f"{done} of {defined}" if done < defined else str(done)
+        done = int(self.result.manifest["seeds"])
+        return str(done) if self.all_seeds else f"{done} of {self._defined}"
+
+    @property
+    def all_seeds(self) -> bool:
+        """Whether the run has as many as the experiment defines."""
+        return int(self.result.manifest["seeds"]) >= self._defined
+
+    @property
+    def _defined(self) -> int:
+        return self.experiment.seeds.get(self.size, 1)
 
     def lines(self) -> Iterable[tuple[Claim, Row]]:
         """Claims of the register with the row of the run; those that it does not have are left out."""
