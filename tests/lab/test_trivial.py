@@ -47,6 +47,11 @@ def peers(value: Any) -> set[str]:
     return {value} & set(CONTENDERS) if isinstance(value, str) else set()
 
 
+def trivials(experiment: Experiment) -> tuple[str, ...]:
+    """What is no method there; where an experiment runs nothing of the kind, what is none anywhere."""
+    return experiment.trivials or TRIVIALS
+
+
 @cache
 def kept_runs() -> dict[str, Kept]:
     """What the documentation keeps, by experiment."""
@@ -59,7 +64,7 @@ def judged(experiment: Experiment, claims: list[Claim], folder: Path) -> Reprodu
     named = set().union(*(peers(dict(claim.arguments)) for claim in claims))
     if any(claim.id.startswith(COMPARING) for claim in claims):
         named |= PEERS.get(experiment.name, set())
-    methods = [*TRIVIALS, *sorted(named - set(TRIVIALS))]
+    methods = [*trivials(experiment), *sorted(named - set(trivials(experiment)))]
     plain = replace(experiment, timed=False, figures=(), budget={"quick": SECONDS})
     return run_experiment(plain, folder, methods=methods, seeds=1 + spread)
 
@@ -74,7 +79,11 @@ def silent(claim: Claim, result: Reproduction) -> bool:
     if not here or any(fnmatchcase(claim.id, pattern) for pattern in LATER.get(name, ())):
         return False
     sides = [side for side in SIDES if getattr(claim, side)]
-    return bool(np.isnan([claim.measure(result, trivial, side) for trivial in TRIVIALS for side in sides]).all())
+    return bool(
+        np.isnan(
+            [claim.measure(result, trivial, side) for trivial in trivials(result.experiment) for side in sides]
+        ).all()
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -84,10 +93,10 @@ def test_what_does_nothing_meets_no_claim(name: str, tmp_path: Path):
     rows = {claim.id: row for claim, row in kept.lines() if row["question"] == claim.question} if kept else {}
     then = [claim for claim in asked if claim.id in rows]
     met = {claim.id: rows[claim.id]["met_by"] for claim in then if rows[claim.id]["met_by"]}
-    met |= {claim.id: found for claim in then if (found := claim.judge(kept.result, TRIVIALS).met_by)}
+    met |= {claim.id: found for claim in then if (found := claim.judge(kept.result, trivials(experiment)).met_by)}
     left = [claim for claim in asked if claim not in then or silent(claim, kept.result)]
     result = judged(experiment, left, tmp_path) if left else None
-    met |= {claim.id: found for claim in left if (found := claim.judge(result, TRIVIALS).met_by)}
+    met |= {claim.id: found for claim in left if (found := claim.judge(result, trivials(experiment)).met_by)}
     assert not met, "these claims are met by what is no method: tighten them, or give a reason in `trivial`"
     without = [claim.id for claim in left if silent(claim, result)]
     assert not without, "what is no method has no number for these claims: measure it, or give a reason in `trivial`"
@@ -96,9 +105,9 @@ def test_what_does_nothing_meets_no_claim(name: str, tmp_path: Path):
 def test_a_claim_that_the_start_meets_is_seen(tmp_path: Path):
     below = Claim("below", "", lambda result, method: result.table.mean("error", method=method), 1e3, ours="hals")
     result = run_experiment(replace(TOY, trivials=TRIVIALS), tmp_path, seeds=1)
-    for better, trivials in (("lower", TRIVIALS), ("higher", ())):
+    for better, expected in (("lower", TRIVIALS), ("higher", ())):
         one = replace(below, better=better)
-        assert one.judge(result, TRIVIALS).met_by == trivials
+        assert one.judge(result, TRIVIALS).met_by == expected
     assert replace(below, better="lower").judge(result, TRIVIALS).empty
     assert not replace(below, better="lower", trivial="a reason").judge(result, TRIVIALS).empty
     assert "Says nothing here" in (tmp_path / "index.html").read_text()  # two is at least two, whoever asks

@@ -150,6 +150,10 @@ def _of_some_records(D: sp.csr_array, k: int, rng: np.random.Generator, *, share
     return _randomised(sp.csr_array(D[np.sort(rng.choice(D.shape[0], count, replace=False))]), k, rng)
 
 
+def _anywhere(D: sp.csr_array, k: int, rng: np.random.Generator) -> np.ndarray:
+    return np.linalg.qr(rng.standard_normal((D.shape[1], k)))[0].T
+
+
 def _clusters(D: sp.csr_array, V: np.ndarray, seed: int) -> np.ndarray:
     from partwise.algorithms.kmeans import Rule, best_start, lloyd
     from partwise.sources import source_of
@@ -190,4 +194,5 @@ CONTENDERS: tuple[Contender, ...] = (
     Contender(
         "svd-hundredth", "singular vectors of a hundredth of the records", svd_by(partial(_of_some_records, share=0.01))
     ),
+    Contender("trivial-subspace", "random directions in place of singular vectors", svd_by(_anywhere)),
 )
