@@ -7,7 +7,7 @@ Ang & Gillis (2019), "Accelerating nonnegative matrix factorization algorithms u
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import partial
 from typing import Any
 
@@ -17,11 +17,13 @@ import numpy.typing as npt
 from partwise.algorithms.engine import PLAIN, Factor, alternate, squared_error
 from partwise.algorithms.engine.alternating import PATIENCE, given_weights
 from partwise.algorithms.engine.rows import sweep_rows
-from partwise.algorithms.engine.squared import CompressedError, SquaredError
+from partwise.algorithms.engine.squared import CompressedError, ReferredError, SquaredError
 from partwise.algorithms.loop import Progress, State
+from partwise.kernels.coordinate import inner
 from partwise.linalg.svd import truncated_svd
-from partwise.sources import RowSource
+from partwise.sources import RowSource, add, blocks
 from partwise.sources.copies import in_single_precision, with_columns
+from partwise.sources.protocol import Block, Rows
 
 Array = npt.NDArray[Any]
 
@@ -31,7 +33,10 @@ NARROW_BEYOND = 20  # dimensions, beside one a component, in which dense data is
 NARROW_WORTH = 3  # if it has so many times as many features,
 NARROW_PASSES = 4  # to find these,
 NARROW_ROUNDS = 300  # in so many rounds at most,
-NARROW_GOAL = 3e-4  # to this residual: what these directions leave out decides the rest
+NARROW_GOAL = 3e-4  # to this residual: what these directions leave out decides the rest,
+REFERRED_REST = 0.1  # unless the weakest of them has so little of the strength that parts have:
+REFERRED_PAIRS = 20  # then it is measured at so many pairs of factors at most,
+REFERRED_GAIN = 0.1  # from one to the next by this factor nearer to the optimum
 LIGHT_SQUARES = 1e-20, 1e24  # of the data and of a start: their products are far from where single precision ends
 
 
@@ -60,6 +65,8 @@ def hals(
 
     Dense data with rows wide enough is factored within its leading directions first (Halko, Martinsson
     & Tropp 2011), from ``H0`` without ``W0``: such rounds are no passes over the data, so they belong to the start.
+    Where these directions hold nearly all of the data, it is by such rounds, with a pass over all of the data now and
+    then, that the optimum is reached; the last rounds, on the whole data, certify it.
     """
     on_W.check("W", "HALS")
     on_H.check("H", "HALS")
@@ -71,27 +78,23 @@ def hals(
     source = with_columns(source) if light is None else source
     update = partial(sweep_rows, sweeps=sweeps, shrink=shrink)
     how: dict[str, Any] = {"update": update, "hasty": partial(update, exact=False), "on_W": on_W, "on_H": on_H}
-    if light is not None and W0 is None and state is None and extrapolate and _wide(source.shape, nonzero, len(H0)):
-        goal = max(NARROW_GOAL, tol)
-        H0 = _within_leading_directions(light, H0, squared_norm, tol=goal, **how)
-    return alternate(
-        source,
-        H0,
-        W0=None if W0 is None else given_weights(source, W0),
-        loss=loss,
-        beside=beside,
-        extrapolate=extrapolate,
-        tol=tol,
-        light=light,
-        state=state,
-        **how,
-    )
+    how |= {"extrapolate": extrapolate}
+    started = None if W0 is None else given_weights(source, W0)
+    early = W0 is None and (state is None or "pair" in state)
+    if light is not None and early and extrapolate and _wide(source.shape, nonzero, len(H0)):
+        H0, started = yield from _within_leading_directions(source, light, H0, squared_norm, tol, state, **how)
+        light, state = light if started is None else None, None
+    rounds = alternate(source, H0, W0=started, loss=loss, beside=beside, tol=tol, light=light, state=state, **how)
+    if W0 is None and started is not None:
+        next(rounds)  # it was shown already
+    del source, light, started, state, W0, H0  # what rounds let go is not to stay here
+    yield from rounds
 
 
 def _fits_single(squared_norm: float, H0: Array, W0: Array | None, state: State | None) -> bool:
     """Whether no product of data and factors overflows in single precision, or vanishes; a state has decided."""
     if state is not None:
-        return bool(np.dtype(state["W"].dtype) == np.float32)
+        return "pair" in state or bool(np.dtype(state["W"].dtype) == np.float32)
     least, most = LIGHT_SQUARES
     sizes = [squared_norm, *(float(np.square(F, dtype=np.float64).sum()) for F in (H0, W0) if F is not None)]
     return all(least < size < most for size in sizes)
@@ -103,21 +106,73 @@ def _wide(shape: tuple[int, int], nonzero: int, k: int) -> bool:
     return dense(nonzero / max(1, n), m) and min(n, m) >= NARROW_WORTH * (k + NARROW_BEYOND)
 
 
-def _within_leading_directions(source: RowSource, H0: Array, squared_norm: float, *, tol: float, **how: Any) -> Array:
-    """The components after rounds on the data within its leading directions, until these gain nothing more."""
-    width = len(H0) + NARROW_BEYOND
+def _within_leading_directions(
+    source: RowSource, light: RowSource, H: Array, squared_norm: float, tol: float, state: State | None, **how: Any
+) -> Generator[Progress, None, tuple[Array, Rows | None]]:
+    """The components after rounds on the data within its leading directions, until these gain nothing more.
+
+    Where the directions leave out little beside the weakest part, rounds go on to the residual ``tol``: the rest of
+    the data is taken along as it is at a pair of factors (:class:`ReferredError`), for one pass over the data a pair.
+    Yields these pairs, and returns the last one; else components alone.
+    """
+    width, goal, pair = len(H) + NARROW_BEYOND, max(NARROW_GOAL, tol), 0
     # the same directions whatever the seed: they are the data's, and no choice of the method
-    V = truncated_svd(source, width, rng=np.random.default_rng(0), oversample=0, max_passes=NARROW_PASSES)[1].T
-    V = np.ascontiguousarray(V, source.dtype)
-    loss = CompressedError(squared_norm, V)
-    rounds = alternate(source.project(V), H0, loss=loss, extrapolate=True, tol=tol, **how)
+    sigma, V = truncated_svd(light, width, rng=np.random.default_rng(0), oversample=0, max_passes=NARROW_PASSES)
+    near = sigma[-1] <= REFERRED_REST * sigma[len(H) - 1]
+    V = np.ascontiguousarray(V.T, source.dtype if near else light.dtype)
+    narrow = (source if near else light).project(V)
+    if state is None:
+        single = in_single_precision(narrow, source.shape[0] * width) if near else narrow
+        within = CompressedError(squared_norm, V.astype(light.dtype))
+        now = _last(alternate(single, H, loss=within, tol=goal, **how), goal)
+        moving, H = how["on_H"].constraint.moving(len(H)), H.astype(np.float64)
+        H[moving], W = now.components[moving], now.state["W"]
+        if not near:
+            return H, None
+    else:
+        W, goal, pair = state["W"], float(state["goal"]), int(state["pair"])
+    # in double precision from here on: rounding would hide the directions that converge last
+    kept: tuple[Array, Rows | None] = (H, None)
+    lowest, shown = np.inf, state is not None
+    while True:
+        last, goal = goal, max(REFERRED_GAIN * goal, 0.5 * tol)
+        loss, beside, W0 = _refer(source, narrow, V, H, W, squared_norm)
+        rounds = alternate(narrow, H, W0=W0, loss=loss, beside=(beside,), tol=goal, **how)
+        objective = next(rounds).objective
+        if objective >= lowest:
+            return kept  # what is neglected was too much
+        kept, lowest = (H, given_weights(source, W)), objective
+        residual = next(rounds).residual
+        if not shown:
+            details, here = {"momentum": 0.0, "certified": 0.0}, {"W": W, "goal": last, "pair": pair}
+            yield Progress(H, objective, residual, certified=False, details=details, state=here)
+        if residual <= tol or pair >= REFERRED_PAIRS:
+            return kept
+        now, pair, shown = _last(rounds, goal), pair + 1, False
+        H, W = now.components, now.state["W"]
+
+
+def _refer(
+    source: RowSource, narrow: RowSource, V: Array, H: Array, W: Any, squared_norm: float
+) -> tuple[ReferredError, Rows, Rows]:
+    """The loss near a pair of factors, by a pass over the data; what lies beside its rows, and the weights there."""
+    outside = partial(_referred_block, H=np.ascontiguousarray(H.T - V @ (H @ V).T))
+    rows, (XW, known) = source.map_rows(outside, given_weights(source, W), width=len(H), combine=add)
+    loss = ReferredError(squared_norm, V, XW - V @ (V.T @ XW), known)
+    return loss, given_weights(narrow, source.deliver(rows)), given_weights(narrow, W)
+
+
+def _referred_block(block: Block, W: Array, *, H: Array) -> tuple[Array, tuple[Array, float]]:
+    rows = blocks.dot(block, H)
+    return rows, (blocks.tdot(block, W), inner(rows, W))
+
+
+def _last(rounds: Iterator[Progress], tol: float) -> Progress:
+    """The round that reaches the residual, or after which rounds gain nothing more."""
     for number, now in enumerate(rounds):
         if number >= NARROW_ROUNDS or now.residual <= tol or now.state["idle"] >= PATIENCE:
             break
-    found = H0.astype(np.float64)
-    moving = how["on_H"].constraint.moving(len(H0))
-    found[moving] = now.components[moving]
-    return found
+    return now
 
 
 def dense(entries_per_sample: float, n_features: int) -> bool:

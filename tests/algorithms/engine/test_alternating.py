@@ -17,6 +17,7 @@ from partwise.algorithms.anls import anls
 from partwise.algorithms.engine import ElasticNet, Factor
 from partwise.algorithms.engine.alternating import POSITIVE_START, Momentum
 from partwise.algorithms.engine.rows import natural_residual
+from partwise.algorithms.engine.squared import ReferredError
 from partwise.algorithms.hals import hals
 from partwise.algorithms.mu import mu
 from partwise.sources import source_of
@@ -272,6 +273,56 @@ def test_rounds_within_leading_directions_belong_to_the_start(monkeypatch: pytes
     assert 0.9999 * last <= first < 1.001 * last < plain.history_["objective"][0]
     W = pw.nnls(narrow.components_, data)
     assert residual_of(W, narrow.components_, ElasticNet(), ElasticNet(), data) <= 2e-5
+
+
+def near_low_rank() -> np.ndarray:
+    rng = np.random.default_rng(2)
+    spectra = np.abs(np.cumsum(rng.standard_normal((4, 150)), axis=1)) + 0.5
+    return np.maximum(rng.dirichlet(np.ones(4), 500) @ spectra + 0.02 * rng.standard_normal((500, 150)), 0.0)
+
+
+def test_narrow_rows_with_a_reference_have_value_and_gradients_of_the_whole_data_there() -> None:
+    data = near_low_rank()
+    rng = np.random.default_rng(0)
+    W1, H1 = rng.random((500, 3)), rng.random((3, 150))
+    V = np.linalg.svd(data, full_matrices=False)[2][:6].T
+    R = data - data @ V @ V.T
+    loss = ReferredError(float(np.vdot(data, data)), V, R.T @ W1, float(np.vdot(R, W1 @ H1)))
+
+    def seen(W: np.ndarray, H: np.ndarray) -> tuple[Any, Any, float]:
+        rows = R @ H1.T
+        B = loss.row_problem(data @ V, H.T, loss.shared(H.T), rows)[1]
+        G, C = loss.totalled(loss.statistics(data @ V, W, rows))
+        return B, C, loss.value(H.T, G, C, loss.offset(data @ V, W, rows))
+
+    B, C, value = seen(W1, H1)
+    np.testing.assert_allclose(B, data @ H1.T, rtol=1e-12)
+    np.testing.assert_allclose(C, data.T @ W1, rtol=1e-12)
+    np.testing.assert_allclose(value, 0.5 * np.sum((data - W1 @ H1) ** 2), rtol=1e-12)
+    W, H = W1 + rng.random(W1.shape), H1 + rng.random(H1.shape)
+    neglected = float(np.vdot(R, (W - W1) @ (H - H1)))
+    np.testing.assert_allclose(seen(W, H)[2] - neglected, 0.5 * np.sum((data - W @ H) ** 2), rtol=1e-12)
+
+
+def test_data_within_few_directions_takes_few_passes_and_goes_on_from_any_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = near_low_rank()
+    monkeypatch.setattr("partwise.algorithms.hals.LIGHT_WORK", 1)
+    states: list[Any] = []
+    keep = [lambda progress: states.append({name: np.array(of) for name, of in progress.state.items()})]
+    model = pw.HALS(4, random_state=0, tol=1e-7, callbacks=keep).fit(data)
+    assert model.converged_
+    assert residual_of(pw.nnls(model.components_, data), model.components_, ElasticNet(), ElasticNet(), data) <= 1e-6
+    near = ["pair" in state for state in states]
+    assert 2 <= sum(near) < len(near)
+    for state in states[: sum(near)]:
+        again = pw.HALS(4, random_state=0, tol=1e-7).fit(data, state=state)
+        np.testing.assert_array_equal(again.components_, model.components_)
+    monkeypatch.setattr("partwise.algorithms.hals.REFERRED_REST", 0.0)
+    plain = pw.HALS(4, random_state=0, tol=1e-7, max_iter=2000).fit(data)
+    assert model.n_iter_ < plain.n_iter_ / 4
+    assert model.history_["objective"][-1] <= plain.history_["objective"][-1] * (1 + 1e-6)
 
 
 def test_a_fit_cut_short_says_that_its_residual_is_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:

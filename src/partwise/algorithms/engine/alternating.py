@@ -355,7 +355,7 @@ def updated(update: RowUpdate, G: Array, B: Array, F: Array, constraint: Constra
 
 def _totals(full: Block, W: Array, loss: SquaredError, pair: Pair, beside: tuple[Block, ...]) -> tuple[Any, float]:
     """What of the weights decides their penalties, and what was filled in."""
-    return pair.totals(W, loss.row_weights(*beside)), loss.offset(full, *beside)
+    return pair.totals(W, loss.row_weights(*beside)), loss.offset(full, W, *beside)
 
 
 def _ahead(new: Array, old: Array, beta: float, constraint: Constraint) -> Array:

@@ -45,8 +45,8 @@ class SquaredError:
         """The block without holes, for this round."""
         return block
 
-    def offset(self, full: Block, *beside: Block) -> float:
-        """``|X|^2`` with what was filled in, for a loss that does so."""
+    def offset(self, full: Block, W: Array, *beside: Block) -> float:
+        """What of the value a block decides beside its statistics: ``|X|^2`` with what was filled in, say."""
         return 0.0
 
     def parts(self, full: Block) -> Iterator[tuple[slice, Block]]:
@@ -120,6 +120,44 @@ class CompressedError(SquaredError):
         return G, self.V @ B, *others
 
 
+@dataclass(frozen=True, eq=False)
+class ReferredError(CompressedError):
+    """``1/2 |X - W H|^2`` near a pair ``(W1, H1)`` from the narrow rows ``X V``, with the rest of the data linearised.
+
+    With ``R = X - X V V'`` it is ``<R, W H>`` that narrow rows do not tell.  ``<R, W1 H> + <R, W H1> - <R, W1 H1>`` in
+    its place has its value and gradient at ``(W1, H1)``, so a pair that minimises this for itself is stationary for
+    the whole data; what is neglected is ``<R, (W - W1) (H - H1)>``.  The rows of ``R H1'`` lie beside the data.
+
+    Parameters
+    ----------
+    rest : ndarray of shape (n_features, n_components)
+        ``R' W1``.
+    known : float
+        ``<R, W1 H1>``.
+    """
+
+    rest: Array
+    known: float
+
+    def row_problem(self, block: Block, H: Array, shared: Array, *beside: Block) -> tuple[Array, Array]:
+        """See :class:`SquaredError`."""
+        G, B = super().row_problem(block, H, shared)
+        return G, B + beside[0]
+
+    def totalled(self, stats: tuple[Any, ...]) -> tuple[Any, ...]:
+        """See :class:`SquaredError`."""
+        G, B, *others = super().totalled(stats)
+        return G, B + self.rest, *others
+
+    def offset(self, full: Block, W: Array, *beside: Block) -> float:
+        """See :class:`SquaredError`."""
+        return -inner(beside[0], W)
+
+    def value(self, H: Array, G: Array, B: Array, offset: float = 0.0) -> float:
+        """See :class:`SquaredError`."""
+        return super().value(H, G, B) + self.known + offset
+
+
 @dataclass(frozen=True)
 class WeightedError(SquaredError):
     """``1/2 sum_ij s_i v_j (X - W H)_ij^2``: weights of samples and of features.
@@ -185,7 +223,7 @@ class FilledError(WeightedError):
         """See :class:`SquaredError`."""
         return blocks.completed(block, W, H)
 
-    def offset(self, full: Block, *beside: Block) -> float:
+    def offset(self, full: Block, W: Array, *beside: Block) -> float:
         """See :class:`SquaredError`."""
         s, v = self.row_weights(*beside), self.observed.features
         rows = blocks.squared_norms(full) if v is None else np.square(full, dtype=np.float64) @ v
