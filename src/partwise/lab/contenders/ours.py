@@ -6,6 +6,8 @@ import time
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from partwise.estimators.catalog import METHODS, Method
 from partwise.lab.contenders.base import WorkClock, facts_of
 from partwise.lab.experiment import Contender, Found, Problem
@@ -13,6 +15,7 @@ from partwise.lab.peers import PEERS
 
 # linear programs with a variable for every pair of samples, or one for every sample: minutes beyond this
 LONGEST = {"SeparableLP": 100, "ConvexHull": 1000}
+LARGEST = {"ConvexHull": 1_000_000}  # entries: hundreds of programs of all of them, hours (288 samples of 15,149 genes)
 COUNTING = ("AnchorTopics",)  # of texts it is given counts, which is what it models
 
 
@@ -22,6 +25,8 @@ def catalogued(method: Method, problem: Problem, seed: int, budget: float | None
     most = LONGEST.get(method.estimator)
     if most is not None and X.shape[0] > most:
         raise ValueError(f"not run: more than {most:,} samples")
+    if X.shape[0] * X.shape[1] > LARGEST.get(method.estimator, np.inf):
+        raise ValueError(f"not run: more than {LARGEST[method.estimator]:,} entries")
     model: Any = method.kind(problem.k) if told else method.kind()
     known = model.get_params()
     if "judge" in known:
