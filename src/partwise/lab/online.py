@@ -128,9 +128,9 @@ def _one_mode(result: Reproduction, method: str, claim: Claim) -> str:
 
     return (
         f"Hartigan's dip test finds more than one mode in {share('bimodal')} of the components (zeros included), in "
-        f"{share('bimodal_positive')} of their positive codes (the more codes there are, the slighter a second mode may "
-        f"be); {share('fixed')} are bimodal with positive codes that vary less about their mean than uniform ones from "
-        f"zero on (0.58). Magnitudes are not fixed: the median variation is "
+        f"{share('bimodal_positive')} of their positive codes (the more codes, the slighter a second mode may be); "
+        f"{share('fixed')} are bimodal with positive codes that vary less about their mean than uniform ones from "
+        "zero on (0.58). Magnitudes are not fixed: the median variation is "
         f"{told(result.table.mean('variation', method=method), '.2f')}."
     )
 
