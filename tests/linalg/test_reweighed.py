@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
+from scipy.special import xlogy
 from scipy.stats import nbinom
 
 import partwise as pw
@@ -29,10 +30,15 @@ def huber(x: np.ndarray, y: np.ndarray, delta: float) -> float:
 
 
 def binomial(x: np.ndarray, y: np.ndarray, dispersion: float) -> float:
-    """Minus the log-likelihood by SciPy, less that of a mean of x."""
+    """Minus the log-likelihood, less that of a mean of x."""
     a = 1.0 / dispersion
-    least = nbinom.logpmf(x, a, a / (a + np.maximum(x, 1e-300)))
-    return float((least - nbinom.logpmf(x, a, a / (a + y))).sum())
+    return float((xlogy(x, x / y) - (x + a) * np.log((x + a) / (y + a))).sum())
+
+
+def test_the_reference_is_scipys() -> None:
+    a, y = 1.0 / 0.3, X + 0.1
+    least = nbinom.logpmf(COUNTS, a, a / (a + np.maximum(COUNTS, 1e-300)))
+    assert binomial(COUNTS, y, 0.3) == pytest.approx((least - nbinom.logpmf(COUNTS, a, a / (a + y))).sum(), rel=1e-10)
 
 
 LOSSES = {"huber": huber, "negative-binomial": binomial}
@@ -164,6 +170,7 @@ def test_holes_of_sparse_data_are_holes(loss: Any) -> None:
 
 def test_hubers_loss_tends_to_absolute_deviations() -> None:
     delta = 1e-9
-    W = pw.nnls(H, SPOILT, loss=("huber", delta))
+    W, proof = pw.nnls(H, SPOILT, loss=("huber", delta), return_certificate=True)
+    assert proof.largest <= 1e-5  # of slopes that are 1e-9 at most
     least = np.abs(SPOILT - pw.nnls(H, SPOILT, loss="l1") @ H).sum()
     assert huber(SPOILT, W @ H, delta) / delta < 1.001 * least

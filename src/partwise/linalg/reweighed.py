@@ -1,7 +1,8 @@
 """Weights under a loss that is bounded by a weighted one: Huber's by squares, the negative binomial by Poisson counts.
 
-Every step solves the weighted problem of each sample exactly, and none raises the loss; samples leave when the
-optimality conditions of the loss itself hold.  Huber's problem is convex, so they are then best; that of the negative
+Every step solves the weighted problem of each sample exactly, then takes Newton's step where that is no higher, so none
+raises the loss; samples leave when the optimality conditions of the loss itself hold, or when rounding moves them no
+more.  Huber's problem is convex, so they are then best; that of the negative
 binomial is not, and they are where the most likely Poisson weights lead to.
 """
 
@@ -22,6 +23,7 @@ Loss = tuple[str, float]
 
 NAMED = ("huber", "negative-binomial")
 STEPS, SETTLED = 40000, 1e-9
+EPS = np.finfo(np.float64).eps
 
 
 def named_loss(given: Any, parameter: str) -> Loss | None:
@@ -65,33 +67,29 @@ def decode_reweighed(block: Block, *, parts: Parts, loss: Loss, complete: bool =
 
 def certified_reweighed(block: Block, *, parts: Parts, loss: Loss) -> tuple[Array, Array]:
     """Weights, and by what the optimality conditions are missed, relative to the sample and the components."""
-    name, number = loss
     X = blocks.to_dense(blocks.zeroed(block)).astype(np.float64)
     known = blocks.to_dense(blocks.known(block)).astype(np.float64)
-    H = parts.H
-    scale = np.abs(H) @ (np.ones(H.shape[1]) if parts.features is None else parts.features)
-    W, kkt = np.zeros((len(X), len(H))), np.full(len(X), np.inf)
+    W, kkt = np.full((len(X), len(parts.H)), np.nan), np.full(len(X), np.inf)
     rows, M = np.arange(len(X)), known.copy()
     for _ in range(STEPS):
-        W[rows] = _step(X[rows], M, parts, name)
-        x, y = X[rows], W[rows] @ H
-        if name == "huber":
-            M = known[rows] * huber_squares(x, y, number)
-            slope = M * (y - x)
-        else:
-            M = known[rows] * binomial_slopes(x, y, number)
-            slope = M - known[rows] * np.divide(x, y, out=np.zeros_like(x), where=y > 0.0)
-        g = (slope if parts.features is None else slope * parts.features) @ H.T + parts.l1 + parts.l2 * W[rows]
-        # slopes of Huber's loss are delta at most, which is what they are small beside
-        size = np.clip(np.abs(X[rows]).max(axis=1), 1e-300, number) if name == "huber" else np.ones(len(rows))
-        norms = np.where(scale > 0.0, scale, 1.0)
-        missed = np.where(W[rows] > 0.0, np.abs(g), np.maximum(-g, 0.0)) / norms
-        kkt[rows] = missed.max(axis=1, initial=0.0) / size
-        left = kkt[rows] > SETTLED
-        rows, M = rows[left], M[left]
+        x, v = X[rows], known[rows] if parts.features is None else known[rows] * parts.features
+        w = _step(x, M, parts, loss[0])
+        with np.errstate(all="ignore"):  # a step out of range is no number, and is not taken
+            near = _newton(x, v, w, parts, loss)
+            lower = _value(x, v, near, parts, loss) <= _value(x, v, w, parts, loss)
+        w[lower] = near[lower]
+        still = np.abs(w - W[rows]).max(axis=1, initial=0.0) <= 4.0 * EPS * w.max(axis=1, initial=0.0)
+        W[rows], kkt[rows] = w, _missed(x, v, w, parts, loss)
+        left = (kkt[rows] > SETTLED) & ~still
+        rows, M = rows[left], known[rows[left]] * _bound(x[left], w[left] @ parts.H, loss)
         if not len(rows):
             break
     return W.astype(block.dtype, copy=False), kkt
+
+
+def _bound(x: Array, y: Array, loss: Loss) -> Array:
+    """The weights of entries with which squares, or a Poisson likelihood, bound the loss and touch it at ``y``."""
+    return (huber_squares if loss[0] == "huber" else binomial_slopes)(x, y, loss[1])
 
 
 def _step(X: Array, M: Array, parts: Parts, name: str) -> Array:
@@ -100,3 +98,57 @@ def _step(X: Array, M: Array, parts: Parts, name: str) -> Array:
         return own_grams(X, M, parts)[0]
     # sum of M y - x log y is a Poisson likelihood of counts x / M, each counted M times
     return own_sums(np.divide(X, M, out=np.zeros_like(X), where=M > 0.0), M, parts)[0]
+
+
+def _value(x: Array, v: Array, w: Array, parts: Parts, loss: Loss) -> Array:
+    """The loss of each sample with its penalties, entries counted ``v`` times."""
+    name, number = loss
+    y = w @ parts.H
+    if name == "huber":
+        r = np.abs(x - y)
+        each = np.where(r <= number, r**2 / 2.0, number * (r - number / 2.0))
+    else:
+        logs = np.log(y, out=np.zeros_like(y), where=x > 0.0)
+        each = (x + 1.0 / number) * np.log1p(number * y) - x * logs
+    return np.asarray((v * each).sum(axis=1) + parts.l1 * w.sum(axis=1) + parts.l2 / 2.0 * (w**2).sum(axis=1))
+
+
+def _gradient(x: Array, v: Array, w: Array, parts: Parts, loss: Loss) -> Array:
+    y = w @ parts.H
+    if loss[0] == "huber":
+        slope = huber_squares(x, y, loss[1]) * (y - x)
+    else:
+        slope = binomial_slopes(x, y, loss[1]) - np.divide(x, y, out=np.zeros_like(x), where=y > 0.0)
+    return np.asarray((v * slope) @ parts.H.T + parts.l1 + parts.l2 * w)
+
+
+def _missed(x: Array, v: Array, w: Array, parts: Parts, loss: Loss) -> Array:
+    """By what the optimality conditions are missed."""
+    g = _gradient(x, v, w, parts, loss)
+    scale = np.abs(parts.H) @ (np.ones(parts.H.shape[1]) if parts.features is None else parts.features)
+    missed = np.where(w > 0.0, np.abs(g), np.maximum(-g, 0.0)) / np.where(scale > 0.0, scale, 1.0)
+    # slopes of Huber's loss are delta at most, which is what they are small beside
+    size = np.clip(np.abs(x).max(axis=1), 1e-300, loss[1]) if loss[0] == "huber" else 1.0
+    return np.asarray(missed.max(axis=1, initial=0.0) / size)
+
+
+def _newton(x: Array, v: Array, w: Array, parts: Parts, loss: Loss) -> Array:
+    """Newton's step among the weights that are not held at zero: it may end higher, where a bound never does."""
+    H, k = parts.H, len(parts.H)
+    y, g = w @ H, _gradient(x, v, w, parts, loss)
+    if loss[0] == "huber":
+        curvature = (np.abs(x - y) <= loss[1]).astype(np.float64)
+    else:
+        ratio = np.divide(1.0, y, out=np.zeros_like(y), where=y > 0.0)
+        curvature = x * ratio**2 - (x + 1.0 / loss[1]) / (y + 1.0 / loss[1]) ** 2
+    free = (w > 0.0) | (g < 0.0)
+    both = free[:, :, None] & free[:, None, :]
+    G = np.where(both, np.einsum("nj,aj,bj->nab", v * curvature, H, H, optimize=True), 0.0)
+    at = np.arange(k)
+    largest = np.abs(G[:, at, at]).max(axis=1, initial=0.0)[:, None]
+    G[:, at, at] += np.where(free, parts.l2 + 1e-14 * largest, 1.0) + (largest == 0.0)
+    try:
+        step = np.linalg.solve(G, np.where(free, g, 0.0)[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:
+        return w
+    return np.asarray(np.maximum(w - step, 0.0))
