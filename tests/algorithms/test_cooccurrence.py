@@ -207,11 +207,13 @@ def least_ratio(Z: np.ndarray, w: int) -> float:
     """The least |z_w - c Z| / sqrt(1 + |c|^2) over c >= 0 that many searches find."""
     others = np.delete(Z, w, axis=0)
 
-    def ratio(c: np.ndarray) -> float:
-        return float(np.linalg.norm(Z[w] - c @ others) / np.sqrt(1 + c @ c))
+    def ratio(c: np.ndarray) -> tuple[float, np.ndarray]:
+        left = Z[w] - c @ others
+        value = np.linalg.norm(left) / np.sqrt(1 + c @ c)
+        return float(value), -(others @ left / value + value * c) / (1 + c @ c)
 
     starts = np.random.default_rng(1).random((20, len(others))) * 2
-    return min(minimize(ratio, c, bounds=[(0, None)] * len(c), tol=1e-12).fun for c in starts)
+    return min(minimize(ratio, c, jac=True, bounds=[(0, None)] * len(c), tol=1e-12).fun for c in starts)
 
 
 @pytest.mark.parametrize("seed", range(6))

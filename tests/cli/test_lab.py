@@ -98,11 +98,11 @@ def test_wrong_names(
 
 
 def test_several_at_once_are_what_they_are_alone(tmp_path: Path):
-    names = ["lecture-updates", "tsvdnmf-theorem2"]
-    shown = invoke("run", *names, "--seeds", "1", "--jobs", "2", "-m", "mu-settled,hals-twice", "-o", str(tmp_path))
+    names = ["and-theorem-4", "and-figure2-thresholds"]
+    shown = invoke("run", *names, "--seeds", "1", "--jobs", "2", "-m", "facets-same-start", "-o", str(tmp_path))
     assert all(f"{name} --quick" in shown for name in names)
     assert "Claims reproduced" in shown
-    invoke("run", names[0], "--seeds", "1", "-m", "mu-settled,hals-twice", "-o", str(tmp_path / "alone"))
+    invoke("run", names[0], "--seeds", "1", "-m", "facets-same-start", "-o", str(tmp_path / "alone"))
     together, alone = (
         load_result(experiments()[names[0]], folder / names[0] / "quick").table
         for folder in (tmp_path, tmp_path / "alone")
