@@ -171,6 +171,10 @@ def test_a_claim_that_was_judged_is_not_changed_without_a_word(kept: Kept, tmp_p
         assert not told.untold()
     assert with_claims(*others).untold() == ["two is gone"]
     assert not with_claims(*others, changes=2).untold()
+    fresh = replace(two, id="fresh", changed=())
+    assert with_claims(*TOY_2.claims, fresh).untold() == ["fresh is new"]
+    for why in ({"changed": two.changed}, {"published": True}, {"set_by": "document"}):  # or not ours to choose
+        assert not with_claims(*TOY_2.claims, replace(fresh, **why)).untold()
     keep(told.result, tmp_path / "docs")
     (one,) = load_kept(tmp_path / "docs")
     assert one.claims["two"]["changes"] == 2

@@ -74,11 +74,13 @@ class Kept:
         return sum(name in GOOD for name in names), len(names)
 
     def untold(self) -> list[str]:
-        """Claims that were changed or dropped after this run had been judged, without a word in the register."""
+        """Claims that were changed, dropped or, with a bound of ours, made after this run, without a word of it."""
         old = {name: row for name, row in self.claims.items() if "question" in row}
         now = {claim.id: claim for claim in self.experiment.claims}
         told = len(self.experiment.changes) > self.result.manifest.get("changes", 0)
         found = [f"{name} is gone" for name in old if name not in now and not told]
+        ours = (claim for claim in now.values() if claim.set_by == "partwise" and not claim.published)
+        found += [f"{claim.id} is new" for claim in ours if claim.id not in self.claims and not claim.changed]
         return found + [
             f"{name} was {row['question']}; is {now[name].question}"
             for name, row in old.items()
