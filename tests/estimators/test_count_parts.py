@@ -12,37 +12,41 @@ import partwise as pw
 from partwise.exceptions import DegenerateDataWarning, InputError
 
 DATA = pw.datasets.make_catalogues(5, 200, random_state=0)
-FOUND = pw.count_parts(DATA.X)
+
+
+@pytest.fixture(scope="module")
+def found() -> pw.CountParts:
+    return pw.count_parts(DATA.X)
 
 
 def worst(found: pw.CountParts, data: pw.datasets.Mixture) -> float:
     return float(pw.metrics.match_components(found.components, data.components).cosines.min())
 
 
-def test_number_and_parts() -> None:
-    assert FOUND.k == 5
-    assert FOUND.noise.kind == "poisson"
-    assert worst(FOUND, DATA) > 0.98
-    np.testing.assert_allclose(FOUND.components.sum(axis=1), 1.0, rtol=1e-12)
-    assert not len(FOUND.odd_samples)
+def test_number_and_parts(found: pw.CountParts) -> None:
+    assert found.k == 5
+    assert found.noise.kind == "poisson"
+    assert worst(found, DATA) > 0.98
+    np.testing.assert_allclose(found.components.sum(axis=1), 1.0, rtol=1e-12)
+    assert not len(found.odd_samples)
 
 
-def test_the_polish_ends_where_held_out_counts_are_likeliest() -> None:
-    assert FOUND.n_polish == 10 * int(np.argmin(FOUND.held_out))
-    assert len(FOUND.held_out) <= FOUND.n_polish // 10 + 4
+def test_the_polish_ends_where_held_out_counts_are_likeliest(found: pw.CountParts) -> None:
+    assert found.n_polish == 10 * int(np.argmin(found.held_out))
+    assert len(found.held_out) <= found.n_polish // 10 + 4
 
 
-def test_the_model_is_a_model(tmp_path: Path) -> None:
-    W = FOUND.model.transform(DATA.X)
+def test_the_model_is_a_model(tmp_path: Path, found: pw.CountParts) -> None:
+    W = found.model.transform(DATA.X)
     # weights are numbers of counts: Kullback and Leibler's keep the totals of the samples
     np.testing.assert_allclose(W.sum(axis=1), DATA.X.sum(axis=1), rtol=1e-4)
-    pw.save(FOUND.model, tmp_path / "model.safetensors")
+    pw.save(found.model, tmp_path / "model.safetensors")
     np.testing.assert_array_equal(pw.load(tmp_path / "model.safetensors").transform(DATA.X), W)
 
 
-def test_sparse_counts_and_a_given_number() -> None:
-    found = pw.count_parts(sp.csr_array(DATA.X), 5)
-    np.testing.assert_allclose(found.components, FOUND.components, rtol=1e-3, atol=1e-6)
+def test_sparse_counts_and_a_given_number(found: pw.CountParts) -> None:
+    sparse = pw.count_parts(sp.csr_array(DATA.X), 5)
+    np.testing.assert_allclose(sparse.components, found.components, rtol=1e-3, atol=1e-6)
 
 
 def test_what_are_no_counts() -> None:
