@@ -15,14 +15,13 @@ from partwise.algorithms.archetypes import (
     Minimum,
     Point,
     extreme,
-    narrows,
     nearest,
     ordering,
     search,
     shares,
-    variation,
 )
 from partwise.algorithms.directions import Directions, find_directions
+from partwise.algorithms.pureness import narrows, variation
 from partwise.exceptions import DataNotFoundError
 from partwise.sources import source_of
 
@@ -99,7 +98,7 @@ def test_gap_bounds_what_any_feasible_change_gains():
     X, _ = scene(variability=0.3)
     data = directions(X)
     found = search(data, K, trim=0.1, starts=2, rng=np.random.default_rng(0)).best
-    counts = module._counts(found.weights, 0.1)
+    counts = module.counts_of(found.weights, 0.1)
     now, rounded = Point.of(data, found.parts, found.weights), 1e-3
     gap = now.gap(data, counts, rounded) * now.objective(rounded)
     rng = np.random.default_rng(1)

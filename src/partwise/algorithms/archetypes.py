@@ -52,9 +52,6 @@ HEAVY = 1e3  # what the condition that shares sum to one weighs, where points ha
 SWEEPS = 30  # over the weights in a step; they begin where they were
 FIRST_SWEEPS = 60  # over weights that begin at zero
 STANDS = 1e-9  # a step that lowers f by less than this part of it ends the descent
-SEEN = 4  # samples for each direction outside the span, where the variation of a part is looked for
-EXACTLY = 1e-12  # of the squared deviation inside, or length: what is less is rounding
-OFF = 5.0  # times the typical distance from the span of the parts: like none of them
 ROUNDED = 0.25  # of the median squared residual: the norm is rounded off below half of the typical residual
 
 
@@ -126,7 +123,7 @@ def archetypes(
     """
     if state is None:
         assert found is not None
-        counts = _counts(found.best.weights, trim)
+        counts = counts_of(found.best.weights, trim)
         now = _feasible(data, found.best, counts)
         rounded = ROUNDED * float(np.median(now.squares))
         facts = {"moved": found.moved, "rival": found.rival}
@@ -252,7 +249,7 @@ def descend(data: Directions, at: Minimum, share: float, steps: int) -> Minimum:
     """Some steps; the numbers of samples in the means follow the masses of the parts."""
     now = Point.of(data, at.parts.copy(), at.weights.copy())
     for _ in range(steps):
-        now = now.step(data, _counts(now.A, share), ROUNDED * float(np.median(now.squares)))
+        now = now.step(data, counts_of(now.A, share), ROUNDED * float(np.median(now.squares)))
     return Minimum(now.E, now.A, float(np.sqrt(now.squares).mean()))
 
 
@@ -351,7 +348,7 @@ def _extremes(points: Array, k: int, share: float, rng: np.random.Generator, num
             u = rng.standard_normal(len(N)) * R.std(axis=0)
         else:  # at first all are equally long: the one that is farthest from the mean
             u = R[np.argmax(blocks.squared_norms(R if j else R - np.outer(R @ mean, mean)))]
-        E[j] = extreme(points, N @ u, _count(share / k, len(points)))
+        E[j] = extreme(points, N @ u, count_of(share / k, len(points)))
         v = N @ E[j]
         N -= np.outer(v, v) / max(float(v @ v), np.finfo(float).tiny)
     return E
@@ -363,7 +360,7 @@ def _scattered(points: Array, k: int, share: float, rng: np.random.Generator) ->
     while len(E) < k:
         squares = _squares(points, np.array(E)) if E else np.ones(len(points))
         picked = points[rng.choice(len(points), p=squares / squares.sum())]
-        E.append(extreme(points, picked, _count(share / k, len(points))))
+        E.append(extreme(points, picked, count_of(share / k, len(points))))
     return np.array(E)
 
 
@@ -384,77 +381,14 @@ def _sweep(points: Array, E: Array, A: Array, sweeps: int) -> None:
     descend_lanes(E @ E.T, points @ E.T, A, sweeps, False)
 
 
-def _counts(A: Array, share: float) -> Array:
-    return np.array([_count(share * mass, len(A)) for mass in shares(A)])
+def counts_of(A: Array, share: float) -> Array:
+    """Samples in the mean of every part."""
+    return np.array([count_of(share * mass, len(A)) for mass in shares(A)])
 
 
-def _count(share: float, n: int) -> int:
+def count_of(share: float, n: int) -> int:
+    """Samples in a mean of this share of all."""
     return min(max(LEAST, int(share * n)), n)
-
-
-def narrows(mass: Array, trim: float, n: int) -> Array:
-    """Of which parts the means had more samples before the trimming was narrowed: of others `moved` says nothing."""
-    wide = min(WIDE * trim, 1.0)
-    return np.array([_count(wide * share, n) > _count(trim * share, n) for share in mass])
-
-
-def unlike(data: Directions, E: Array) -> float:
-    """Share of the samples that are `OFF` times as far from the span of the parts as the typical one, or farther.
-
-    From the span: samples that are purer than the parts are far from their mixtures, too, where there is little noise.
-    """
-    Q = np.linalg.qr(E.T)[0]
-    left = blocks.squared_norms(data.points - data.points @ Q @ Q.T)
-    return float(np.mean(left > max(OFF**2 * float(np.median(left)), EXACTLY)))
-
-
-def variation(data: Directions, E: Array, A: Array, trim: float) -> Array:
-    """Of what the samples that have most of each part differ by inside the span, the share that is the part's own.
-
-    A part that varies takes its samples out of the span of the parts and along it, both at once: the one tells the
-    other, as far as a regression says.  What is mixed with other parts stays inside.
-
-    Parameters
-    ----------
-    data : Directions
-        The samples.
-    E : ndarray of shape (k, d)
-        The parts.
-    A : ndarray of shape (n_points, k)
-        Weights of the samples.
-    trim : float
-        Share of a part's samples that are looked at.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        Near 1 if these samples are pure and the part varies, near 0 if they are mixtures or noise is white; NaN for a
-        part that has too few samples to say.
-    """
-    amounts = A * np.linalg.norm(E, axis=1)
-    amounts /= np.maximum(amounts.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    Q = np.linalg.qr(E.T, mode="complete")[0]
-    least = SEEN * max(E.shape[1] - len(E), 1)
-    found = np.full(len(E), np.nan)
-    for j, count in enumerate(_counts(A, trim)):
-        if WIDE * count >= least:
-            purest = np.argsort(-amounts[:, j], kind="stable")[: max(count, least)]
-            found[j] = _explained(data.points[purest] @ Q, E[j] @ Q, len(E))
-    return found
-
-
-def _explained(points: Array, part: Array, k: int) -> float:
-    """Share of the variance along the first k coordinates, but for that of the part, which the others explain."""
-    points = points - points.mean(axis=0)
-    inside, outside = points[:, :k], points[:, k:]
-    towards = part[:k] / max(float(np.linalg.norm(part[:k])), np.finfo(float).tiny)
-    inside = inside - np.outer(inside @ towards, towards)
-    freedom = len(points) - 1 - outside.shape[1]
-    total, beside = float(np.square(inside).sum()), float(np.square(outside).sum())
-    if freedom < 1 or total == 0.0 or beside <= EXACTLY * total:
-        return 0.0
-    left = float(np.square(inside - outside @ np.linalg.lstsq(outside, inside, rcond=None)[0]).sum())
-    return max(1.0 - float(left / freedom / (total / (len(points) - 1))), 0.0)
 
 
 def shares(A: Array) -> Array:

@@ -77,17 +77,32 @@ def hals(
         light = with_columns(in_single_precision(source, nonzero))
     source = with_columns(source) if light is None else source
     update = partial(sweep_rows, sweeps=sweeps, shrink=shrink)
-    how: dict[str, Any] = {"update": update, "hasty": partial(update, exact=False), "on_W": on_W, "on_H": on_H}
-    how |= {"extrapolate": extrapolate}
+    how: dict[str, Any] = {"update": update, "on_W": on_W, "on_H": on_H, "extrapolate": extrapolate}
     started = None if W0 is None else given_weights(source, W0)
     early = W0 is None and (state is None or "pair" in state)
     if light is not None and early and extrapolate and _wide(source.shape, nonzero, len(H0)):
-        H0, started = yield from _within_leading_directions(source, light, H0, squared_norm, tol, state, **how)
-        light, state = light if started is None else None, None
-    rounds = alternate(source, H0, W0=started, loss=loss, beside=beside, tol=tol, light=light, state=state, **how)
-    if W0 is None and started is not None:
+        return _narrow_first(source, light, H0, loss=loss, beside=beside, tol=tol, state=state, **how)
+    return alternate(source, H0, W0=started, loss=loss, beside=beside, tol=tol, light=light, state=state, **how)
+
+
+def _narrow_first(
+    source: RowSource,
+    light: RowSource,
+    H0: Array,
+    *,
+    loss: SquaredError,
+    beside: tuple[Rows, ...],
+    tol: float,
+    state: State | None,
+    **how: Any,
+) -> Iterator[Progress]:
+    """Rounds within the leading directions, then those on the whole data."""
+    H0, W0 = yield from _within_leading_directions(source, light, H0, loss.squared_norm, tol, state, **how)
+    how |= {"light": light if W0 is None else None}
+    rounds = alternate(source, H0, W0=W0, loss=loss, beside=beside, tol=tol, **how)
+    if W0 is not None:
         next(rounds)  # it was shown already
-    del source, light, started, state, W0, H0  # what rounds let go is not to stay here
+    del source, light, how, state, W0, H0  # what rounds let go is not to stay here
     yield from rounds
 
 

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
-from partwise.algorithms.archetypes import archetypes, narrows, search, shares, unlike, variation
+from partwise.algorithms.archetypes import archetypes, search, shares
 from partwise.algorithms.directions import SAMPLES, Directions, find_directions
 from partwise.algorithms.loop import Ending, Progress, Stages, State
 from partwise.algorithms.minvol import enclosing
+from partwise.algorithms.pureness import narrows, unlike, variation
 from partwise.algorithms.signal import nothing
 from partwise.algorithms.singles import lloyd, singles
 from partwise.estimators.base import Looped

@@ -97,7 +97,6 @@ def alternate(
     loss: SquaredError,
     beside: tuple[Rows, ...] = (),
     update: RowUpdate,
-    hasty: RowUpdate | None = None,
     on_W: Factor = PLAIN,
     on_H: Factor = PLAIN,
     extrapolate: bool = False,
@@ -125,8 +124,6 @@ def alternate(
         What the loss needs beside the data.
     update : callable
         How rows that must not be negative are updated: see ``rows.py``.
-    hasty : callable, optional
-        The same update with a residual that need not be exact, for rounds with momentum.
     on_W, on_H : Factor
         What is asked of the factors.
     extrapolate : bool
@@ -143,7 +140,7 @@ def alternate(
     here = source if light is None else light
     spare, moving = None, False
     fixed = np.setdiff1d(np.arange(k), np.arange(k)[on_H.constraint.moving(k)])
-    known = H0[fixed]  # not rounded to single precision
+    shown = partial(_shown, dtype=source.dtype, fixed=fixed, known=H0[fixed])
     if state is None:
         ahead = H = np.ascontiguousarray(H0.T, here.dtype)
         momentum, worth, last = Momentum(), Worth(), np.inf
@@ -156,9 +153,7 @@ def alternate(
         stats = loss.totalled(stats)
         best, totals = _objective(H, stats, loss, pair), stats[2]
         del stats, opening, given, W0  # each as large as the components
-        yield Progress(
-            _shown(H, source, fixed, known), best, state=_state(here, W, None, momentum, worth, last, best, totals)
-        )
+        yield Progress(shown(H), best, state=_state(here, W, None, momentum, worth, last, best, totals))
     else:
         here = source if np.dtype(state["W"].dtype) == source.dtype else here
         momentum, last, best = Momentum(float(state["age"])), float(state["last"]), float(state["best"])
@@ -172,11 +167,11 @@ def alternate(
         if here is not source and (worth.idle >= PATIENCE or last <= tol):
             here = source = with_columns(source)
             W, spare, light = source.map_rows(_widened, W, width=k), None, None
-            ahead = H = np.ascontiguousarray(_shown(H, source, fixed, known).T)
+            ahead = H = np.ascontiguousarray(shown(H).T)
             moving, best, last = False, np.inf, np.inf
         slack = _slack(here) * size
         beta = momentum.beta if moving else 0.0
-        now = hasty if moving and hasty is not None else update
+        now = partial(update, exact=not moving)
         step = partial(_round_block, H=blocks.in_lines(ahead), shared=loss.shared(ahead), loss=loss, update=now)
         step = partial(step, on_W=pair.weights(ahead, totals), pair=pair, beta=beta)
         spare, (residual_W, *stats) = here.map_rows(step, W, *beside, width=k, combine=add, out=spare)
@@ -203,9 +198,8 @@ def alternate(
             moving = kkt > tol
             ahead = ahead if moving else H
         kept = _state(here, W, ahead if moving else None, momentum, worth, last, best, totals)
-        shown = _shown(H, source, fixed, known)
         details = {"momentum": beta, "certified": float(certified)}
-        yield Progress(shown, objective, kkt, certified=certified, details=details, state=kept)
+        yield Progress(shown(H), objective, kkt, certified=certified, details=details, state=kept)
 
 
 def _slack(source: RowSource) -> float:
@@ -217,9 +211,9 @@ def _slack(source: RowSource) -> float:
     return float(64.0 * np.finfo(np.float64).eps + np.finfo(source.dtype).eps)
 
 
-def _shown(H: Array, source: RowSource, fixed: Array, known: Array) -> Array:
+def _shown(H: Array, *, dtype: np.dtype[Any], fixed: Array, known: Array) -> Array:
     """The components in the type of the data; those that are given as they were given, to the bit."""
-    shown = H.T.astype(source.dtype, copy=False)
+    shown = H.T.astype(dtype, copy=False)
     if len(fixed) and shown.dtype != H.dtype:
         shown[fixed] = known
     return shown

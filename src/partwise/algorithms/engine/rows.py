@@ -1,7 +1,8 @@
 """Row updates: every row of a factor is a problem ``min 1/2 f G f' - b f'`` over ``f >= 0`` of its own.
 
 ``G`` is one matrix for all rows or, of shape (rows, k, k), one for each (weighted or missing entries).  An update works
-in place and returns the squared natural residual that the rows came with.
+in place and returns the squared natural residual that the rows came with; one that is not asked to be ``exact`` may be
+what the update tells by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from partwise.kernels.coordinate import descend, descend_each, descend_lanes
 from partwise.linalg.nnls import solve, solve_each
 
 Array = npt.NDArray[Any]
-RowUpdate = Callable[[Array, Array, Array], float]
+RowUpdate = Callable[..., float]
 
 FEW = 128  # components up to which sweeping many rows side by side beats skipping the weights that rest at zero
 
@@ -30,7 +31,7 @@ def sweep_rows(G: Array, B: Array, F: Array, *, sweeps: int, shrink: float, exac
     return descend(np.ascontiguousarray(G), B, F, sweeps, shrink)
 
 
-def solve_rows(G: Array, B: Array, F: Array) -> float:
+def solve_rows(G: Array, B: Array, F: Array, *, exact: bool = True) -> float:
     """The exact minimiser for every row (ANLS)."""
     residual = natural_residual(G, B, F)
     squares = diagonal(G)
@@ -43,7 +44,7 @@ def solve_rows(G: Array, B: Array, F: Array) -> float:
     return residual
 
 
-def multiply_rows(G: Array, B: Array, F: Array) -> float:
+def multiply_rows(G: Array, B: Array, F: Array, *, exact: bool = True) -> float:
     """``W <- W * (X H') / (W H H')`` (MU); ``B`` below zero (fixed components explain more) counts as zero."""
     residual = natural_residual(G, B, F)
     denominator = times(F, G)
