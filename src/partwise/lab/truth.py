@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, partial
 
+import numpy as np
+
 from partwise import datasets
+from partwise.lab.claim import Claim
 from partwise.lab.contenders.ours import CONTENDERS
 from partwise.lab.experiment import Case, Experiment, Figure, Problem, Reproduction, Size
 from partwise.lab.pictures import beside_truth
 from partwise.lab.truths import TRUTHS
 from partwise.lab.truths.base import KINDS, Truth
-from partwise.lab.values import NOTHING
+from partwise.lab.values import NOTHING, told
 
 
 def _case(truth: Truth, size: Size) -> Case:
@@ -56,6 +59,24 @@ def group_mean(result: Reproduction, method: str, *, column: str, group: str, wo
     return max(means) if worst else sum(means) / len(means)
 
 
+def _data_set_by_data_set(result: Reproduction, method: str, claim: Claim) -> str:
+    """What the method has on each data set of the claim, and who is nearest to the truth there."""
+    column = str(claim.arguments["column"])
+    rows = result.table.where(**{name: claim.arguments[name] for name in ("group", "case") if name in claim.arguments})
+    nearer = min if claim.better == "lower" else max
+
+    def of(case: str) -> str:
+        here = {name: rows.mean(column, case=case, method=name) for name in rows.distinct("method")}
+        known = {name: value for name, value in here.items() if np.isfinite(value)}
+        first = nearer(known, key=lambda name: known[name])
+        beside = "" if known[first] == here[method] else f" ({first} {told(known[first], claim.style)})"
+        return f"{case} {told(here[method], claim.style)}{beside}"
+
+    return (
+        f"By data set, beside it the method that is nearest to the truth: {'; '.join(map(of, rows.distinct('case')))}."
+    )
+
+
 MEASURED = tuple(dict.fromkeys(measure for kind in KINDS.values() for measure in kind.measures))
 TRUTH = Experiment(
     name="truth",
@@ -71,6 +92,7 @@ TRUTH = Experiment(
     methods=tuple(one.name for one in CONTENDERS),
     measures=("processor", *MEASURED),
     statistics={"group_mean": group_mean},
+    explanations={"data_set_by_data_set": _data_set_by_data_set},
     seeds={"quick": 1, "full": 5},
     budget={"quick": 0.3, "full": 5.0},
     # linear programs, and a consensus of many runs
