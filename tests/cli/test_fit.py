@@ -30,6 +30,7 @@ from partwise.estimators import saving
 from partwise.estimators.catalog import METHODS
 from partwise.io.preparation import KINDS
 from partwise.io.writing import WRITERS
+from partwise.report.facts import top_features, without_rounding
 from partwise.runs import Checkpoints, RunFolder, read_state, write_state
 from partwise.sources.memory import BlockedSource
 from partwise.starts import INITS
@@ -101,9 +102,15 @@ def test_the_library_finds_the_same(words: list[str], model: Callable[[], Any], 
     assert written.feature_names == FEATURES
     with Path("out/features.csv").open(newline="") as file:
         ranked = [(row["part"], row["feature"]) for row in csv.DictReader(file)]
-    by = "weight" if (found.components_ < 0.0).any() else "specificity"
-    tops = found.top_features(n=50, by=by)
-    assert ranked == [(part, name) for part, top in zip(found.part_names_, tops, strict=True) for name, _ in top]
+    tops = top_features(without_rounding(found.components_), 50)  # the report's
+    assert ranked == [
+        (part, FEATURES[i])
+        for part, h, top in zip(found.part_names_, without_rounding(found.components_), tops, strict=True)
+        for i in top
+        if h[i] != 0.0
+    ]
+    if not (found.components_ < 0.0).any():
+        assert ranked[:5] == [("Part 1", name) for name, _ in found.top_features(0, 5)]
     assert weights.sample_names == SAMPLES
     assert weights.feature_names == written.sample_names == ["Part 1", "Part 2", "Part 3"]
     assert names("out") == [name for name in FILES if name != "history.csv" or hasattr(expected, "history_")]

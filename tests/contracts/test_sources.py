@@ -622,6 +622,14 @@ def test_choose_is_a_source_of_these_rows(case: Case, reference: MemorySource) -
     np.testing.assert_array_equal(both, [X[2], X[2]])
 
 
+def test_choose_by_numbers_copies_rows(case: Case) -> None:
+    counts = np.random.default_rng(3).integers(0, 3, ROWS) * CHOSEN
+    rows, X = case.source.choose(counts), np.repeat(DATA, counts, axis=0)
+    assert rows.shape == X.shape
+    np.testing.assert_array_equal(blocks.to_dense(rows.take(np.arange(len(X)))), X)
+    np.testing.assert_allclose(rows.reduce(gram), X.T @ X, rtol=1e-12)
+
+
 def test_choose_of_derived_rows_has_room_for_its_own(case: Case) -> None:
     """What lies between the data and the choice keeps rows on disk there, as many as are chosen."""
     rows = case.source.derive(times_three).choose(CHOSEN)
@@ -637,7 +645,7 @@ def test_choose_keeps_names_and_refuses_what_is_no_choice(case: Case) -> None:
     assert rows.feature_names == [*"abcdefg"]
     assert rows.sample_names == [f"s{i}" for i in np.flatnonzero(CHOSEN)]
     assert case.source.choose(np.zeros(ROWS, bool)).shape == (0, FEATURES)
-    for wrong in (CHOSEN[1:], CHOSEN.astype(int)):
+    for wrong in (CHOSEN[1:], CHOSEN.astype(float)):
         with pytest.raises(InputError, match="chosen must be a vector of 57 booleans"):
             case.source.choose(wrong)
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from partwise.algorithms.loop import Progress, Stages, State
 from partwise.algorithms.randomness import Shuffled
 from partwise.algorithms.schedule import Adaptive, look
-from partwise.algorithms.signal import Signal
+from partwise.algorithms.signal import Signal, median
 from partwise.algorithms.thresholds import ByTheorem, Listed, Thresholds
 from partwise.outcomes import CHANGE, Stop
 from partwise.sources import RowSource, blocks
@@ -47,7 +47,7 @@ def gradient_stages(
     tol: float,
     state: State | None = None,
 ) -> Stages:
-    """The paper's algorithm with all the data as the batch.
+    """The paper's algorithm with all the data as the batch; samples count as often as the signal has it.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def gradient_stages(
     """
     rows, basis = _coordinates(source, signal, H0)
     T = np.array(H0 if basis is None else H0 @ basis.T, np.float64)
-    typical_noise = float(np.median(signal.row_noise))
+    typical_noise = median(signal.row_noise, signal.samples)
     alpha: Array | float | None = None
     # a constant that never was above the floor does not fall to it
     stage, change, level, above = 0, np.nan, 0.0, isinstance(thresholds, Adaptive)
@@ -100,12 +100,12 @@ def gradient_stages(
         alpha, P, T = _begun(thresholds, stage, alpha, rows, T, basis)
         deviation = floor * signal.colour * np.linalg.norm(P, axis=0)
         fn = partial(_stage_block, P=np.ascontiguousarray(P, rows.dtype), alpha=np.asarray(alpha), deviation=deviation)
-        G, B, active = rows.reduce(fn, signal.row_noise)
+        G, B, active = rows.reduce(fn, signal.row_noise, *signal.beside)
         G, B = G.astype(np.float64), B.T.astype(np.float64)
         if state is None and not stage:
             objective = half_squared_residual(T, G, B, squared_norm)
             yield Progress(_components(T, basis, source.dtype), objective, state={"T": before, "stage": 0})
-        step = None if eta is None else eta / source.shape[0]
+        step = None if eta is None else eta / signal.n_samples
         if step is not None and steps is not None and step * np.linalg.norm(G, 2) >= 2.0:
             return Stop("diverged", cause="eta")  # every step would go further from the least squares solution
         new = take_steps(T, G, B, steps=steps, step_size=step_size, eta=step)
@@ -116,7 +116,7 @@ def gradient_stages(
         details = {
             "threshold": max(float(np.median(alpha)), level),
             "floor": level,
-            "active": active / max(1, source.shape[0]),
+            "active": active / max(1.0, signal.n_samples),
         }
         objective = half_squared_residual(T, G, B, squared_norm)
         kept = {"T": T, "stage": stage, "alpha": alpha, "change": change, "level": level, "above": above}
@@ -268,20 +268,20 @@ class BatchState:
             return Stop("floor", level, cause="noise")
         return Stop("done", cause="thresholds") if self.over else None
 
-    def step(self, batch: Block) -> float:
-        """One gradient step on a batch; returns half the squared residual of the batch before it."""
+    def step(self, batch: Block, samples: Array | None = None) -> float:
+        """One gradient step on a batch whose samples count so often; half its squared residual before that."""
         if self.taken >= self.steps:
             self.stage += 1
             self._begin_stage()
         W = blocks.dot(batch, np.ascontiguousarray(self.P, batch.dtype))
         W[np.maximum(self.alpha, self.floors) > W] = 0.0
-        G = (W.T @ W).astype(np.float64)
-        B = blocks.tdot(batch, W).T.astype(np.float64)
-        objective = half_squared_residual(self.H, G, B, float(blocks.squared_norms(batch).sum()))
+        G, B = (sums.astype(np.float64) for sums in weighted_sums(batch, W, samples))
+        B, squares = B.T, blocks.squared_norms(batch)
+        objective = half_squared_residual(self.H, G, B, float(squares.sum() if samples is None else samples @ squares))
         if self.eta is None:
             self.H = take_steps(self.H, G, B, steps=1, step_size=self.step_size)
         else:
-            H = self.H + self.eta / batch.shape[0] * (B - G @ self.H)
+            H = self.H + self.eta / (batch.shape[0] if samples is None else samples.sum()) * (B - G @ self.H)
             self.diverged = not np.abs(H).max() <= self.limit
             self.H = self.H if self.diverged else H
         self.taken += not self.diverged
@@ -295,6 +295,7 @@ def batch_stages(
     batch_size: int,
     rng: np.random.Generator,
     tol: float,
+    samples: Array | None = None,
     state: State | None = None,
 ) -> Stages:
     """Stages over shuffled batches of the data; as many passes over it as the stages need.
@@ -311,6 +312,8 @@ def batch_stages(
         Shuffles every pass.
     tol : float
         Stop when no component changes by more than this in a stage, relative to the largest.
+    samples : ndarray of shape (n_samples,), optional
+        How often each sample counts.
     state : mapping, optional
         Of a stage of an earlier run on this data: the first stage is the next one.
 
@@ -319,7 +322,7 @@ def batch_stages(
     Progress
         The start, then every stage.
     """
-    stream = Shuffled(source, batch_size, rng, state)
+    stream = Shuffled(source, batch_size, rng, state, beside=samples)
     batches = iter(stream)
     change, done = np.nan, 0
     if state is not None and int(state["stage"]):
@@ -332,7 +335,7 @@ def batch_stages(
             return stop
         before, objective, start = online.H, 0.0, {"stage": 0, **stream.state()}
         for number in range(online.steps):
-            value = online.step(next(batches))
+            value = online.step(*next(batches))
             if state is None and not done and not number:
                 yield Progress(_components(before, None, source.dtype), value, state=start)
             objective += value
@@ -379,9 +382,16 @@ def _components(T: Array, basis: Array | None, dtype: npt.DTypeLike) -> Array:
 
 
 def _stage_block(
-    block: Block, row_noise: Array, *, P: Array, alpha: Array, deviation: Array
+    block: Block, row_noise: Array, samples: Array | None = None, *, P: Array, alpha: Array, deviation: Array
 ) -> tuple[Array, Array, float]:
-    """``W' W``, ``X' W`` and the number of weights that are left."""
+    """``W' W``, ``X' W`` and the number of weights that are left; samples as often as they count."""
     W = blocks.dot(block, P)
     W[np.maximum(alpha, row_noise[:, None] * deviation) > W] = 0.0
-    return W.T @ W, blocks.tdot(block, W), float(np.count_nonzero(W))
+    G, B = weighted_sums(block, W, samples)
+    return G, B, float(np.count_nonzero(W) if samples is None else samples @ np.count_nonzero(W, axis=1))
+
+
+def weighted_sums(block: Block, W: Array, samples: Array | None) -> tuple[Array, Array]:
+    """``W' W`` and ``X' W`` of a block whose samples count so often."""
+    counted = W if samples is None else W * samples[:, None].astype(W.dtype)
+    return counted.T @ W, blocks.tdot(block, counted)

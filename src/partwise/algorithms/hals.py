@@ -17,7 +17,7 @@ import numpy.typing as npt
 from partwise.algorithms.engine import PLAIN, Factor, alternate, squared_error
 from partwise.algorithms.engine.alternating import PATIENCE, given_weights
 from partwise.algorithms.engine.rows import sweep_rows
-from partwise.algorithms.engine.squared import CompressedError, ReferredError, SquaredError
+from partwise.algorithms.engine.squared import CompressedError, FilledError, ReferredError, SquaredError
 from partwise.algorithms.loop import Progress, State
 from partwise.kernels.coordinate import inner
 from partwise.linalg.svd import truncated_svd
@@ -72,14 +72,15 @@ def hals(
     on_H.check("H", "HALS")
     loss, beside = squared_error(source, squared_norm, weights, fill=True)
     light = None
-    plain = type(loss) is SquaredError and source.dtype == np.float64
-    if plain and nonzero * len(H0) >= LIGHT_WORK and _fits_single(squared_norm, H0, W0, state):
+    plain = type(loss) is SquaredError
+    short = (plain or (type(loss) is FilledError and not beside)) and source.dtype == np.float64
+    if short and nonzero * len(H0) >= LIGHT_WORK and _fits_single(squared_norm, H0, W0, state):
         light = with_columns(in_single_precision(source, nonzero))
     source = with_columns(source) if light is None else source
     update = partial(sweep_rows, sweeps=sweeps, shrink=shrink)
     how: dict[str, Any] = {"update": update, "on_W": on_W, "on_H": on_H, "extrapolate": extrapolate}
     started = None if W0 is None else given_weights(source, W0)
-    early = W0 is None and (state is None or "pair" in state)
+    early = plain and W0 is None and (state is None or "pair" in state)
     if light is not None and early and extrapolate and _wide(source.shape, nonzero, len(H0)):
         return _narrow_first(source, light, H0, loss=loss, beside=beside, tol=tol, state=state, **how)
     return alternate(source, H0, W0=started, loss=loss, beside=beside, tol=tol, light=light, state=state, **how)

@@ -31,7 +31,7 @@ from partwise.algorithms.engine.pair import column_totals
 from partwise.algorithms.engine.rows import solve_rows, sweep_rows
 from partwise.algorithms.engine.squared import EntryWeightedError, SquaredError
 from partwise.algorithms.loop import Progress, Stages, State
-from partwise.algorithms.randomness import packed, unpack
+from partwise.algorithms.randomness import packed, paired_batches, unpack
 from partwise.outcomes import Stop
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
@@ -63,8 +63,11 @@ class Bound(Protocol):
     def empty(self, m: int, k: int) -> Sums:
         """That of no batch."""
 
-    def of(self, block: Block, W: Array, H: Array) -> tuple[Sums, float]:
-        """That of a batch with these weights at these components, a feature a row; and its loss there."""
+    def of(self, block: Block, W: Array, H: Array, samples: Array | None = None) -> tuple[Sums, float]:
+        """That of a batch with these weights at these components, a feature a row, and its loss there.
+
+        Samples may count more often than once.
+        """
 
     def lowest(self, H: Array, past: Sums, on_H: Factor) -> Array:
         """Components from ``H`` on, where bound and penalties are lower."""
@@ -85,8 +88,11 @@ class QuadraticBound:
         own = (m,) if isinstance(self.loss, EntryWeightedError) else ()
         return np.zeros((*own, k, k)), np.zeros((m, k))
 
-    def of(self, block: Block, W: Array, H: Array) -> tuple[Sums, float]:
-        """See :class:`Bound`."""
+    def of(self, block: Block, W: Array, H: Array, samples: Array | None = None) -> tuple[Sums, float]:
+        """See :class:`Bound`: a square counts as often as its root is larger."""
+        if samples is not None:
+            roots = np.sqrt(samples)
+            block, W = blocks.scale_rows(block, roots), W * roots[:, None].astype(W.dtype)
         G, B = self.loss.statistics(block, W)
         norm = float(blocks.squared_norms(blocks.zeroed(block)).sum())
         return (G, B), replace(self.loss, squared_norm=norm).value(H, G, B)
@@ -120,13 +126,15 @@ class DivergenceBound:
         """See :class:`Bound`."""
         return np.zeros((m, k)), np.zeros((m, k))
 
-    def of(self, block: Block, W: Array, H: Array) -> tuple[Sums, float]:
+    def of(self, block: Block, W: Array, H: Array, samples: Array | None = None) -> tuple[Sums, float]:
         """See :class:`Bound`."""
-        p, q = self.powers
-        negative, positive = self.loss.gradient_H(block, W, H)
+        (p, q), loss, beside = self.powers, self.loss, () if samples is None else (samples,)
+        if samples is not None:
+            loss = replace(loss, observed=replace(loss.observed, samples=samples))
+        negative, positive = loss.gradient_H(block, W, H, *beside)
         # nothing falls at an entry of zero
         h = np.where(H > 0.0, H, 1.0).astype(np.float64)
-        return (negative * (H > 0.0) * h**-p, positive * h**-q), self.loss.block_value(block, W, H)
+        return (negative * (H > 0.0) * h**-p, positive * h**-q), loss.block_value(block, W, H, *beside)
 
     def lowest(self, H: Array, past: Sums, on_H: Factor) -> Array:
         """See :class:`Bound`: the minimum, by Newton's steps on ``log h`` where penalties leave no formula."""
@@ -209,23 +217,23 @@ class Learner:
         self.counted, self.seen, self.steps = 0.0, 0, 0
         self.cost = Cost()
 
-    def cost_of(self, block: Block) -> float:
+    def cost_of(self, block: Block, samples: Array | None = None) -> float:
         """The cost of a sample of a batch, which is not learnt."""
-        return self._look(self._ready(block))[2]
+        return self._look(self._ready(block), samples)[2]
 
     def _ready(self, block: Block) -> Block:
         return blocks.to_dense(block) if self.dense else block
 
-    def _look(self, block: Block) -> tuple[Array, Sums, float]:
+    def _look(self, block: Block, samples: Array | None) -> tuple[Array, Sums, float]:
         """The best weights of a batch, the bound with these, and the cost of a sample: loss and penalties."""
-        n, kind = block.shape[0], block.dtype
+        n, kind = _count(block, samples), block.dtype
         H, pair = self.H.astype(kind, copy=False), self._pair(n)
         if pair.alone and self.counted:
             W = self._beside(block, H)
         else:
             W = self.decode_of(np.ascontiguousarray(self.H.T), kind)(block)
-        sums, loss = self.bound.of(block, W, H)
-        return W, sums, (loss + pair.value(self.H, pair.totals(W))) / max(1, n)
+        sums, loss = self.bound.of(block, W, H, samples)
+        return W, sums, (loss + pair.value(self.H, pair.totals(W, samples))) / (n or 1.0)
 
     def _pair(self, n: float) -> Pair:
         return Pair(self.on_W, self.on_H(n), n, float(len(self.H)))
@@ -237,23 +245,22 @@ class Learner:
         solve_rows(*on.problem(H.T @ H, blocks.dot(block, H), W), W)
         return W
 
-    def learn(self, block: Block, left: float, share: float) -> float:
+    def learn(self, block: Block, left: float, share: float, samples: Array | None = None) -> float:
         """Learn a batch, which leaves ``left`` of the past and is such a ``share`` of a pass; the cost of a sample."""
         block = self._ready(block)
-        W, sums, cost = self._look(block)
+        W, sums, cost = self._look(block, samples)
         left = min(left, self.steps / (self.steps + self.bound.young))
         past = left * self.past[0] + sums[0], left * self.past[1] + sums[1]
-        n = block.shape[0]
-        counted = left * self.counted + n
+        counted = left * self.counted + _count(block, samples)
         pair = self._pair(counted)
-        sizes = left * self.sizes + np.concatenate(column_totals(W))
+        sizes = left * self.sizes + np.concatenate(column_totals(W, samples))
         H = self.bound.lowest(self.H, past, pair.components(self.H, sizes))
         asked = any(self.on_W.elastic.values()) or any(pair.on_H.elastic.values())  # penalties may empty a part
         if self.steps < REVIVED and not asked and not H.any(axis=0).all():
             self._revive(block, W, H)
         smoothed = self.cost.added(cost, share)
         self.H, self.past, self.sizes, self.cost = H, past, sizes, smoothed
-        self.counted, self.seen, self.steps = counted, self.seen + n, self.steps + 1
+        self.counted, self.seen, self.steps = counted, self.seen + block.shape[0], self.steps + 1
         return cost
 
     def _revive(self, block: Block, W: Array, new: Array) -> None:
@@ -298,6 +305,7 @@ def minibatch(
     left: float,
     patience: int | None = None,
     rng: np.random.Generator | None = None,
+    samples: Array | None = None,
     state: State | None = None,
 ) -> Stages:
     """Passes over the data, in file order or, with ``rng``, shuffled; yields the start, then every pass.
@@ -316,13 +324,15 @@ def minibatch(
         Batches without a lower smoothed cost after which it ends.
     rng : numpy.random.Generator, optional
         Shuffles every pass.
+    samples : ndarray of shape (n_samples,), optional
+        How often each sample counts.
     state : mapping, optional
         Of a pass of an earlier run on this data, from which the learner was restored: the first pass is the next one.
     """
-    n = source.shape[0]
+    n = float(source.shape[0] if samples is None else samples.sum())
     if state is None:
-        cost = learner.cost_of(next(source.batches(min(n, batch_size))))
-        yield _progress(learner, source, n * cost, np.nan, rng)
+        first = next(paired_batches(source, min(source.shape[0], batch_size), None, samples))
+        yield _progress(learner, source, n * learner.cost_of(*first), np.nan, rng)
     elif rng is not None:
         if "shuffled" not in state:
             raise ValueError("the state is of passes in file order, and does not go with shuffled ones")
@@ -330,9 +340,10 @@ def minibatch(
     while patience is None or learner.cost.idle < patience:
         before, total = copy(learner), 0.0
         try:
-            for block in source.batches(batch_size, rng):
-                share = block.shape[0] / n
-                total += block.shape[0] * learner.learn(block, left**share, share)
+            for block, counts in paired_batches(source, batch_size, rng, samples):
+                size = _count(block, counts)
+                if size:  # what does not count at all is not learnt
+                    total += size * learner.learn(block, left ** (size / n), size / n, counts)
                 if patience is not None and learner.cost.idle >= patience:
                     break
         except BaseException:  # Ctrl-C above all: a fit keeps the last whole pass
@@ -342,6 +353,11 @@ def minibatch(
         change = float(np.linalg.norm(learner.H - before.H)) / size if size > 0.0 else 0.0
         yield _progress(learner, source, total, change, rng)
     return Stop("floor", learner.cost.mean, cause="batches", details={"batches": float(patience)})
+
+
+def _count(block: Block, samples: Array | None) -> float:
+    """How many samples a batch has, as often as they count."""
+    return float(block.shape[0] if samples is None else samples.sum())
 
 
 def _progress(

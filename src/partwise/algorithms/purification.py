@@ -220,7 +220,7 @@ class Batched:
         self.batches = iter(self.stream)
 
     def __next__(self) -> RowSource:
-        return MemorySource(next(batch for batch in self.batches if batch.shape[0] == self.size))
+        return MemorySource(next(batch for batch, _ in self.batches if batch.shape[0] == self.size))
 
     def state(self) -> dict[str, Any]:
         """That of the passes."""

@@ -61,6 +61,8 @@ class Signal:
         The linear function whose value is the size of a row; zero if all count as equally large.
     mean_size : float
         The mean size of a row.
+    samples : ndarray of shape (n_samples,) or None
+        How often each row counts.
     """
 
     rows: RowSource
@@ -72,6 +74,17 @@ class Signal:
     colour: float
     size: Array
     mean_size: float
+    samples: Array | None = None
+
+    @property
+    def beside(self) -> tuple[Array, ...]:
+        """How often each row counts, for passes over the rows."""
+        return () if self.samples is None else (self.samples,)
+
+    @property
+    def n_samples(self) -> float:
+        """How many samples there are, each as often as it counts."""
+        return float(self.rows.shape[0] if self.samples is None else self.samples.sum())
 
     @property
     def rank(self) -> int:
@@ -81,7 +94,7 @@ class Signal:
     @cached_property
     def relative_noise(self) -> float:
         """The median noise of a row relative to its size."""
-        return float(np.median(self.row_noise * self.inverse_size))
+        return median(self.row_noise * self.inverse_size, self.samples)
 
     @property
     def noiseless(self) -> bool:
@@ -94,7 +107,9 @@ def exact(outside: float, dtype: npt.DTypeLike) -> bool:
     return bool(outside <= NOISELESS_EPS * np.finfo(dtype).eps)
 
 
-def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.random.Generator) -> Signal:
+def find_signal(
+    source: RowSource, k: int, *, squared_norm: float, rng: np.random.Generator, samples: Array | None = None
+) -> Signal:
     """The span of the ``k`` leading singular vectors, the rows in it, and the noise outside.
 
     Parameters
@@ -104,20 +119,25 @@ def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.rando
     k : int
         Number of dimensions; fewer come back if the data has lower numerical rank.
     squared_norm : float
-        Squared Frobenius norm of the data.
+        Squared Frobenius norm of the data, samples as often as they count.
     rng : numpy.random.Generator
         Randomness of the search for the span.
+    samples : ndarray of shape (n_samples,), optional
+        How often each sample counts.
 
     Returns
     -------
     Signal
         The projected rows and what was found outside.
     """
-    n, m = source.shape
-    values, basis = truncated_svd(source, k, rng=rng, beyond=1)
+    k = min(k, *source.shape)  # samples that count twice are fewer than they count
+    m, beside = source.shape[1], () if samples is None else (samples,)
+    n = float(source.shape[0] if samples is None else samples.sum())
+    large = source if samples is None else source.derive(blocks.scale_rows, source.place(np.sqrt(samples)))
+    values, basis = truncated_svd(large, k, rng=rng, beyond=1)
     rows = source.project(basis.T)
     # the singular values from the projected rows themselves: those of the Gram matrix are lost below 1e-8
-    lengths = np.sqrt(rows.reduce(_column_squares))
+    lengths = np.sqrt(rows.reduce(_column_squares, *beside))
     eps = float(np.finfo(source.dtype).eps)
     keep = lengths > RANK_EPS * eps * np.sqrt(k) * lengths.max(initial=0.0)
     if not keep.all():
@@ -126,11 +146,11 @@ def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.rando
     inside = _squared_norms(rows)
     outside = _squared_norms(source)
     outside -= inside
-    if outside.sum() <= EXACT_BELOW * squared_norm:
+    if _sum(outside, samples) <= EXACT_BELOW * squared_norm:
         residual = partial(_residual_block, basis=np.ascontiguousarray(basis, source.dtype))
         outside = np.require(source.map_rows(residual, width=None, dtype=np.float64), requirements="W")
     np.maximum(outside, 0.0, out=outside)
-    total, freedom = float(outside.sum()), m - len(basis)
+    total, freedom = _sum(outside, samples), m - len(basis)
     noise = float(np.sqrt(total / (max(n - len(basis), 1) * freedom))) if freedom else np.nan
     # in place: these are as long as the data
     row_noise = outside
@@ -139,19 +159,21 @@ def find_signal(source: RowSource, k: int, *, squared_norm: float, rng: np.rando
     np.sqrt(row_noise, out=row_noise)
     relative = float(np.sqrt(total / squared_norm)) if squared_norm > 0.0 else 0.0
     coloured = len(values) > k and noise > 0.0 and relative > COLOURED and not exact(relative, source.dtype)
-    colour = max(1.0, float(values[k]) / white_edge(row_noise, m)) if coloured else 1.0
-    size, mean = _size_function(rows, basis, row_noise)
-    sizes = np.asarray(rows.map_rows(partial(_sizes, size=size), width=None, dtype=np.float64)) if mean else np.ones(n)
+    colour = max(1.0, float(values[k]) / white_edge(row_noise, m, samples)) if coloured else 1.0
+    size, mean = _size_function(rows, basis, row_noise, samples)
+    sizes = np.asarray(rows.map_rows(partial(_sizes, size=size), width=None, dtype=np.float64)) if mean else None
+    sizes = np.ones(source.shape[0]) if sizes is None else sizes
     sizes = np.require(sizes, requirements="W")
     mean = mean or 1.0
     usable = sizes > TINY_ROW * mean
     # how long a row of size one is, and so below which size a row is mostly noise
-    length = float(np.sqrt(np.median(inside[usable] / sizes[usable] ** 2))) if usable.any() else 1.0
+    counted = None if samples is None else samples[usable]
+    length = np.sqrt(median(inside[usable] / sizes[usable] ** 2, counted)) if usable.any() else 1.0
     del inside
     sizes[~usable] = mean
     guard = NOISY_ROW * np.sqrt(len(basis)) / (length or 1.0) * row_noise
     inverse = np.divide(mean, np.maximum(sizes, guard, out=sizes), out=sizes)
-    return Signal(rows, basis, inverse, row_noise, noise, relative, colour, size, mean)
+    return Signal(rows, basis, inverse, row_noise, noise, relative, colour, size, mean, samples)
 
 
 def nothing(k: int, source: RowSource, state: State | None = None) -> Stages:
@@ -161,7 +183,28 @@ def nothing(k: int, source: RowSource, state: State | None = None) -> Stages:
     return Stop("settled", cause="zero")
 
 
-def white_edge(row_noise: Array, m: int) -> float:
+def _sum(values: Array, samples: Array | None) -> float:
+    return float(values.sum() if samples is None else samples @ values)
+
+
+def median(values: Array, samples: Array | None = None) -> float:
+    """The middle value, where each may count more than once: the mean of both where half of the weight is at a gap.
+
+    Examples
+    --------
+    >>> median(np.array([1.0, 2.0, 4.0]), np.array([2.0, 1.0, 1.0]))  # of 1, 1, 2, 4
+    1.5
+    """
+    if samples is None or not samples.any():
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(samples[order])
+    half = 0.5 * reached[-1]
+    below, above = (np.searchsorted(reached, half, side=side) for side in ("left", "right"))
+    return float(0.5 * (values[order[below]] + values[order[min(above, len(order) - 1)]]))
+
+
+def white_edge(row_noise: Array, m: int, samples: Array | None = None) -> float:
     """The largest singular value of noise that is independent from entry to entry, rows having deviations of their own.
 
     The edge of the spectrum (Marchenko & Pastur 1967, with these variances v): the least of
@@ -173,6 +216,8 @@ def white_edge(row_noise: Array, m: int) -> float:
         The deviations, some above 0.
     m : int
         Number of columns.
+    samples : ndarray of shape (n,), optional
+        How often each row is there.
 
     Returns
     -------
@@ -186,13 +231,13 @@ def white_edge(row_noise: Array, m: int) -> float:
     """
     v = (row_noise / row_noise.max()) ** 2
     # h = 1 + e^t; equal ones have their least at e^t = sqrt(n / m), others between that and 1
-    last = 0.5 * np.log(max(len(v) / m, 1.0)) + 1.0
-    edge = minimize_scalar(lambda t: _edge_at(1.0 + np.exp(t), v, m), bounds=(-20.0, last), method="bounded")
+    last = 0.5 * np.log(max(_sum(np.ones_like(v), samples) / m, 1.0)) + 1.0
+    edge = minimize_scalar(lambda t: _edge_at(1.0 + np.exp(t), v, m, samples), bounds=(-20.0, last), method="bounded")
     return float(row_noise.max() * np.sqrt(edge.fun))
 
 
-def _edge_at(h: float, v: Array, m: int) -> float:
-    return float(h * (m + (v / (h - v)).sum()))
+def _edge_at(h: float, v: Array, m: int, samples: Array | None) -> float:
+    return float(h * (m + _sum(v / (h - v), samples)))
 
 
 def weight_noise(H: Array, noise: float) -> Array:
@@ -209,22 +254,24 @@ def _squared_norms(source: RowSource) -> Array:
     return np.require(source.map_rows(blocks.squared_norms, width=None, dtype=np.float64), requirements="W")
 
 
-def _size_function(rows: RowSource, basis: Array, row_noise: Array) -> tuple[Array, float]:
+def _size_function(rows: RowSource, basis: Array, row_noise: Array, samples: Array | None) -> tuple[Array, float]:
     """A linear function that is positive on nearly all rows: their sum, or their part along the mean direction.
 
     Rows of nothing but noise (background pixels, empty samples) are on either side of any function and have no say.
     """
-    n = max(1, rows.shape[0])
-    mean_direction = rows.reduce(_direction_block)
+    beside = () if samples is None else (samples,)
+    n = max(1.0, float(rows.shape[0] if samples is None else samples.sum()))
+    mean_direction = rows.reduce(_direction_block, *beside)
     for size in (basis.sum(axis=1), mean_direction):
-        total, positive, clear = rows.reduce(partial(_size_block, size=size), row_noise)
+        total, positive, clear = rows.reduce(partial(_size_block, size=size), row_noise, *beside)
         if positive >= (1.0 - DOUBTFUL) * clear and total > 0.0:
             return size, float(total / n)
     return np.zeros(len(basis)), 0.0
 
 
-def _column_squares(Y: Block) -> Array:
-    return np.asarray(np.einsum("ij,ij->j", Y, Y, dtype=np.float64))
+def _column_squares(Y: Block, samples: Array | None = None) -> Array:
+    counted = Y if samples is None else Y * samples[:, None]
+    return np.asarray(np.einsum("ij,ij->j", counted, Y, dtype=np.float64))
 
 
 def _residual_block(block: Block, basis: Array) -> Array:
@@ -237,9 +284,10 @@ def _residual_block(block: Block, basis: Array) -> Array:
     return out
 
 
-def _direction_block(Y: Block) -> Array:
+def _direction_block(Y: Block, samples: Array | None = None) -> Array:
     lengths = np.sqrt(blocks.squared_norms(Y))
-    return np.asarray(np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0) @ Y, np.float64)
+    counted: Any = 1.0 if samples is None else samples
+    return np.asarray(np.divide(counted, lengths, out=np.zeros_like(lengths), where=lengths > 0.0) @ Y, np.float64)
 
 
 def clear_rows(Y: Block, row_noise: Array) -> npt.NDArray[np.bool_]:
@@ -247,9 +295,9 @@ def clear_rows(Y: Block, row_noise: Array) -> npt.NDArray[np.bool_]:
     return np.asarray(blocks.squared_norms(Y) > CLEAR_ROW * Y.shape[1] * row_noise**2)
 
 
-def _size_block(Y: Block, row_noise: Array, *, size: Array) -> tuple[float, int, int]:
+def _size_block(Y: Block, row_noise: Array, samples: Array | None = None, *, size: Array) -> tuple[float, float, float]:
     sizes, clear = Y @ size, clear_rows(Y, row_noise)
-    return float(sizes.sum()), int((clear & (sizes > 0.0)).sum()), int(clear.sum())
+    return _sum(sizes, samples), _sum(clear & (sizes > 0.0), samples), _sum(clear, samples)
 
 
 def _sizes(Y: Block, size: Array) -> Array:

@@ -19,6 +19,7 @@ from partwise.algorithms.anls import anls
 from partwise.linalg.nnls import Gram, decode_block
 from partwise.metrics.residuals import squared_residual
 from partwise.sources import RowSource
+from partwise.sources.observed import COMPLETE, Observed
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
@@ -28,7 +29,7 @@ SEEN = 1e-4  # of the squared size of a part, 1% of its length: less nobody sees
 UNFINISHED = 1e-2  # the same of data without noise: less is what an iteration has not yet got rid of
 
 
-def beyond_noise(source: RowSource, H: Array, *, noise: float) -> Array | None:
+def beyond_noise(source: RowSource, H: Array, *, noise: float, observed: Observed = COMPLETE) -> Array | None:
     """How much of each component of non-negative data is below zero; None if nothing is beyond the noise.
 
     Parameters
@@ -39,6 +40,8 @@ def beyond_noise(source: RowSource, H: Array, *, noise: float) -> Array | None:
         The components.
     noise : float
         Standard deviation of the noise in an entry of the data, along the span of the components; 0 for exact data.
+    observed : Observed
+        How often samples count.
 
     Returns
     -------
@@ -50,14 +53,17 @@ def beyond_noise(source: RowSource, H: Array, *, noise: float) -> Array | None:
         return None
     decode = partial(decode_block, gram=Gram.of(H, source.dtype))
     # fitted to given weights, an entry of component j has the variance noise^2 (W'W)^-1_jj; half of them are negative
-    spread = np.diag(np.linalg.pinv(source.reduce(partial(_gram_block, decode=decode)), hermitian=True))
+    gram = source.reduce(partial(_gram_block, decode=decode), *observed.beside(source))
+    spread = np.diag(np.linalg.pinv(gram, hermitian=True))
     squares = (H.astype(np.float64) ** 2).sum(axis=1)
     expected = 0.5 * H.shape[1] * np.nan_to_num(noise) ** 2 * spread
     beyond = below * squares > np.maximum(BEYOND * expected, least * squares)
     return below if beyond.any() else None
 
 
-def constrain(source: RowSource, H: Array, *, squared_norm: float) -> tuple[Array, float]:
+def constrain(
+    source: RowSource, H: Array, *, squared_norm: float, observed: Observed = COMPLETE
+) -> tuple[Array, float]:
     """Components fitted anew, none of their entries below zero.
 
     Parameters
@@ -68,6 +74,8 @@ def constrain(source: RowSource, H: Array, *, squared_norm: float) -> tuple[Arra
         The components.
     squared_norm : float
         Of the data.
+    observed : Observed
+        How often samples count.
 
     Returns
     -------
@@ -76,16 +84,18 @@ def constrain(source: RowSource, H: Array, *, squared_norm: float) -> tuple[Arra
     float
         By how much ``|X - W H| / |X|`` has grown, with exact weights before and after.
     """
-    refit = next(islice(anls(source, np.maximum(H, 0.0), squared_norm=squared_norm), 1, None)).components
+    rounds = anls(source, np.maximum(H, 0.0), squared_norm=squared_norm, weights=observed)
+    refit = next(islice(rounds, 1, None)).components
     new = np.asarray(refit, H.dtype)
-    before, after = (_length(source, parts) for parts in (H, new))
+    before, after = (_length(source, parts, observed) for parts in (H, new))
     return new, float((after - before) / np.sqrt(squared_norm))
 
 
-def _length(source: RowSource, H: Array) -> float:
+def _length(source: RowSource, H: Array, observed: Observed) -> float:
     """The length of what the components leave of the data, with exact weights."""
     decode = partial(decode_block, gram=Gram.of(H, source.dtype))
-    return float(np.sqrt(squared_residual(source, np.ascontiguousarray(H.T, source.dtype), decode=decode)[0]))
+    Ht = np.ascontiguousarray(H.T, source.dtype)
+    return float(np.sqrt(squared_residual(source, Ht, decode=decode, observed=observed)[0]))
 
 
 def below_zero(H: Array) -> Array:
@@ -101,6 +111,6 @@ def below_zero(H: Array) -> Array:
     return np.asarray(np.divide(negative, squares, out=np.zeros(len(H)), where=squares > 0.0))
 
 
-def _gram_block(block: Block, decode: Any) -> Array:
+def _gram_block(block: Block, samples: Array | None = None, *, decode: Any) -> Array:
     W = np.asarray(decode(block), np.float64)
-    return np.asarray(W.T @ W)
+    return np.asarray((W if samples is None else W * samples[:, None]).T @ W)

@@ -18,6 +18,7 @@ from partwise.belief.opening import opened
 from partwise.belief.search import spread_features
 from partwise.belief.span import Span, span_of
 from partwise.belief.tolerance import Tolerant
+from partwise.estimators.observing import check_weights
 from partwise.estimators.telling import COLOUR_TOLD
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import nnls
@@ -127,7 +128,7 @@ class Verdicts:
 
 
 @single_blas_thread()  # the same bits inside a fit, as `Parts` judges, and outside
-def judge(model: Any, X: Any, *, random_state: int = 0) -> Verdicts:
+def judge(model: Any, X: Any, *, random_state: int = 0, sample_weight: Any = None) -> Verdicts:
     """Say of every part of a fit how wrong it may be, and why.
 
     The samples are halved twice, and the model is fitted anew to each half. Errors of two halves are independent
@@ -145,6 +146,8 @@ def judge(model: Any, X: Any, *, random_state: int = 0) -> Verdicts:
         The data that it was fitted to. Weights, ``n_components`` numbers a sample, are held in memory.
     random_state : int, default=0
         For the halves.
+    sample_weight : array-like of shape (n_samples,), optional
+        As in the fit. A sample is in one half, with its weight: copies of it do not vouch for each other.
 
     Returns
     -------
@@ -167,10 +170,13 @@ def judge(model: Any, X: Any, *, random_state: int = 0) -> Verdicts:
         )
     source, H = opened(X, model)
     inner = getattr(model, "estimator_", model)
-    return judged(H, inner, model._again() if hasattr(model, "_again") else model, source, random_state=random_state)
+    again = model._again() if hasattr(model, "_again") else model
+    return judged(H, inner, again, source, random_state=random_state, sample_weight=sample_weight)
 
 
-def judged(H: Array, model: Any, again: Any, source: RowSource, *, random_state: int = 0) -> Verdicts:
+def judged(
+    H: Array, model: Any, again: Any, source: RowSource, *, random_state: int = 0, sample_weight: Any = None
+) -> Verdicts:
     """What `judge` says, of parts and of what finds them again.
 
     Parameters
@@ -185,6 +191,8 @@ def judged(H: Array, model: Any, again: Any, source: RowSource, *, random_state:
         The data, prepared.
     random_state : int, default=0
         For the halves.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each sample counts.
 
     Returns
     -------
@@ -192,9 +200,12 @@ def judged(H: Array, model: Any, again: Any, source: RowSource, *, random_state:
         One row a part.
     """
     H = np.asarray(H, np.float64)
+    if sample_weight is not None:
+        weights = check_weights(sample_weight, source.shape[0])
+        source, sample_weight = source.choose(weights > 0.0), weights[weights > 0.0]
     _check_halves(source, len(H))
     rng = np.random.default_rng(random_state)
-    found = [_fitted(again, half, other) for half, other in _halves(source, rng)]
+    found = [_fitted(again, source, chosen, other, sample_weight) for chosen, other in _halves(source, rng)]
     errors = np.array([_errors(H, parts) for parts in found])
     facts = _facts(source, H, errors, found, rng)
     below, colour = getattr(model, "below_zero_", np.zeros(len(H))), float(getattr(model, "colour_", 1.0))
@@ -221,17 +232,19 @@ def _check_halves(source: RowSource, k: int) -> None:
         )
 
 
-def _halves(source: RowSource, rng: np.random.Generator) -> Iterator[tuple[RowSource, bool]]:
-    """Both halves of each split, and whether another random state is to be used."""
+def _halves(source: RowSource, rng: np.random.Generator) -> Iterator[tuple[npt.NDArray[np.bool_], bool]]:
+    """The samples of both halves of each split, and whether another random state is to be used."""
     n = source.shape[0]
     for split in range(SPLITS):
         first = np.zeros(n, bool)
         first[rng.permutation(n)[: n // 2]] = True
         for chosen in (first, ~first):
-            yield source.choose(chosen), split > 0
+            yield chosen, split > 0
 
 
-def _fitted(model: Any, half: RowSource, other: bool) -> Array | None:
+def _fitted(
+    model: Any, source: RowSource, half: npt.NDArray[np.bool_], other: bool, weights: Array | None
+) -> Array | None:
     """The parts of a half; None if it cannot be fitted."""
     again = clone(model)
     if getattr(model, "preparation", "none") != "none":
@@ -244,7 +257,8 @@ def _fitted(model: Any, half: RowSource, other: bool) -> Array | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fewer samples: what they do to parts is what is asked
         try:
-            return np.asarray(ended(again.fit(half)).components_, np.float64)
+            told = {} if weights is None else {"sample_weight": weights[half]}
+            return np.asarray(ended(again.fit(source.choose(half), **told)).components_, np.float64)
         except InputError:
             return None
 

@@ -61,7 +61,9 @@ class Results:
         features = table.feature_names or [f"feature_{j}" for j in range(model.n_features_in_)]
         components = partial(write_table, rows=model.components_, columns=features, names=parts, corner="part")
         self._write(COMPONENTS, components)
-        self._write(FEATURES, partial(write_rows, columns=RANKING, rows=ranked_features(model, features)))
+        profile = self.field.profile
+        scores = None if profile is None else profile.scores(self.field.found(model, self.weights))
+        self._write(FEATURES, partial(write_rows, columns=RANKING, rows=ranked_features(model, features, scores)))
         rows = partial(write_table, rows=self.weights, columns=parts, names=table.sample_names)
         self._write(f"weights.{self._format(self.weights.shape)}", rows)
         if hasattr(model, "history_"):
@@ -117,17 +119,24 @@ class Results:
 RANKING = ["part", "rank", "feature", "weight", "specificity"]
 
 
-def ranked_features(model: Any, names: list[str]) -> list[list[Any]]:
-    """The features of every part as ``top_features`` has them: by specificity, or by weight where parts have signs."""
-    from partwise.profiles.base import figure
+def ranked_features(model: Any, names: list[str], scores: Any = None) -> list[list[Any]]:
+    """The features of every part in the order in which the report has them, without those that are not in it."""
+    import numpy as np
 
-    signed = bool((model.components_ < 0.0).any())
-    ranked = model.top_features(None, RANKED, by="weight" if signed else "specificity")
-    place, rows = {name: i for i, name in enumerate(names)}, []
-    for part, h, best in zip(model.part_names_, model.components_, ranked, strict=True):
-        for rank, (feature, score) in enumerate(best):
-            i = place[feature] if isinstance(feature, str) else feature
-            rows.append([part, rank + 1, names[i], figure(h[i]), "" if signed else figure(score)])
+    from partwise.metrics.specificity import specificity
+    from partwise.profiles.base import figure
+    from partwise.report.facts import top_features, without_rounding
+
+    H = without_rounding(np.asarray(model.components_, np.float64))
+    signed = bool((H < 0.0).any())
+    own, ranked = None if signed else specificity(H), top_features(H if scores is None else scores, RANKED)
+    rows = []
+    for j, part in enumerate(model.part_names_):
+        there = [i for i in ranked[j] if H[j, i] != 0.0]
+        rows += [
+            [part, rank, names[i], figure(H[j, i]), "" if own is None else figure(own[j, i])]
+            for rank, i in enumerate(there, 1)
+        ]
     return rows
 
 

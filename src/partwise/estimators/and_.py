@@ -26,11 +26,13 @@ from partwise.algorithms.thresholds import (
 )
 from partwise.estimators.base import generator
 from partwise.estimators.monitoring import Monitored
+from partwise.estimators.observing import Told, startable
 from partwise.estimators.spanned import Floored
 from partwise.exceptions import InputError
 from partwise.metrics.conditions.start import RecoveryMeasures
 from partwise.outcomes import CHANGE
-from partwise.sources import Inspection, RowSource, inspect
+from partwise.sources import Inspection, RowSource
+from partwise.sources.observed import Observed
 from partwise.starts import make_start, near_pure_start
 
 STEPS = 50  # T of the paper's experiments (under noise 100)
@@ -215,7 +217,12 @@ class AND(Floored, Monitored):
     def _refits_signs(self) -> bool:
         return self.signs == "refit"
 
-    def partial_fit(self, X: Any, y: Any = None) -> AND:
+    @property
+    def _sums_samples(self) -> bool:
+        """Gradient steps are sums over samples; thresholds that look at all weights, and halves, see copies."""
+        return not (isinstance(self.thresholds, str) or self.monitor or self.weighing is not None)
+
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> AND:
         """Take one gradient step on a batch of samples: a stream is learnt batch by batch.
 
         Every ``steps`` calls begin a new stage with a new decoder and the next threshold. The first batch makes the
@@ -229,6 +236,8 @@ class AND(Floored, Monitored):
             A batch.
         y : ignored
             There for scikit-learn's interface.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample of the batch counts.
 
         Returns
         -------
@@ -243,25 +252,27 @@ class AND(Floored, Monitored):
                 "{parameter}: the noise of a stream is not known; give all samples to fit", parameter="weighing"
             )
         with self._all_or_nothing():
-            return self._take_batch(X)
+            return self._take_batch(X, Told(samples=sample_weight))
 
-    def _take_batch(self, X: Any) -> AND:
+    def _take_batch(self, X: Any, told: Told) -> AND:
         first = not hasattr(self, "_online")
         if first:  # what an earlier fit found is not about this stream
             for name in [name for name in vars(self) if name.endswith("_")]:
                 delattr(self, name)
         if not first:
             self._check_preparation()
-        source = self._open(X, reset=first)
-        seen = inspect(source)
+        source, observed, seen = self._observe(self._open(X, reset=first), told)
         self._check_data(seen)
+        source, samples = _counted(source, observed.samples)
         if first:
             given = not isinstance(self.init, str)
             # samples may come one by one if there is a start; the noise is measured in the first batch or not at all
-            k = self._check_n_components((source.shape[1] if given else source.shape[0], source.shape[1]))
+            n, m = observed.counted(source.shape[0]), source.shape[1]
+            k = self._check_n_components((m if given else n, m))
             rng = generator(self.random_state)
-            signal = find_signal(source, min(k, *source.shape), squared_norm=seen.squared_norm, rng=rng)
-            self.noise_ = signal.noise if source.shape[0] > 2 * k else np.nan
+            how: dict[str, Any] = {"squared_norm": seen.squared_norm, "rng": rng, "samples": samples}
+            signal = find_signal(source, k, **how)
+            self.noise_ = signal.noise if n > 2 * k else np.nan
             if not given and self.init == "pure":
                 if signal.rank < k:
                     raise InputError(
@@ -271,7 +282,9 @@ class AND(Floored, Monitored):
                     )
                 H0 = near_pure_start(signal, k=k, rng=rng) @ signal.basis
             else:
-                H0 = make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=False)
+                H0 = make_start(
+                    self._init, startable(source, Observed(samples=samples)), k, seen=seen, rng=rng, nonnegative=False
+                )
             self._online = self._batch_state(H0, self.noise_ * signal.colour)
             self.n_iter_ = 0
         else:
@@ -279,7 +292,7 @@ class AND(Floored, Monitored):
         if self._online.over:
             raise InputError("thresholds: the sequence has ended; no further stage is possible", parameter="thresholds")
         self._online.eta = self.eta  # a smaller one, should the last have been too large
-        objective = [self._online.step(batch) for batch in source.batches(source.shape[0])]
+        objective = [self._online.step(batch, samples) for batch in source.batches(source.shape[0])]
         if self._online.diverged:
             raise InputError(f"eta={self.eta!r}: the components are not finite; use a smaller one", parameter="eta")
         self.n_iter_ += 1
@@ -341,14 +354,16 @@ class AND(Floored, Monitored):
     def _begin(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
     ) -> Iterator[Progress]:
-        signal = find_signal(source, k, squared_norm=seen.squared_norm, rng=rng)
+        source, samples = _counted(source, self._observed.samples)
+        signal = find_signal(source, k, squared_norm=seen.squared_norm, rng=rng, samples=samples)
         self.noise_, self.outside_, self.colour_ = signal.noise, signal.outside, signal.colour
         if not signal.rank:
             return nothing(k, source, state)
         H0 = self._start(source, signal, k, seen, rng)  # the same again behind a state
         if self.batch_size is not None:
             online = self._batch_state(H0, signal.noise * signal.colour)
-            return batch_stages(source, online, batch_size=int(self.batch_size), rng=rng, tol=self.tol, state=state)
+            how: dict[str, Any] = {"rng": rng, "tol": self.tol, "samples": samples, "state": state}
+            return batch_stages(source, online, batch_size=int(self.batch_size), **how)
         return gradient_stages(
             source,
             H0,
@@ -368,12 +383,20 @@ class AND(Floored, Monitored):
             H = near_pure_start(signal, k=k, rng=rng) @ signal.basis
             # zeros, which decode to nothing, in the place of those that the rank of the data does not allow
             return np.vstack([H, np.zeros((k - len(H), H.shape[1]))])
-        return make_start(self._init, source, k, seen=seen, rng=rng, nonnegative=False)
+        rows = startable(source, Observed(samples=signal.samples))
+        return make_start(self._init, rows, k, seen=seen, rng=rng, nonnegative=False)
 
     def _fit(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         result = super()._fit(X, truth, **how)
         self.__dict__.pop("_online", None)  # what a stream has learnt is lost only to a fit that succeeds
         return result
+
+
+def _counted(source: RowSource, samples: Any) -> tuple[RowSource, Any]:
+    """The samples that count, and how often: what does not is no near-pure sample either."""
+    if samples is None or samples.all():
+        return source, samples
+    return source.choose(samples > 0.0), samples[samples > 0.0]
 
 
 def _measures_by(truth: Any, H0: Any) -> RecoveryMeasures:

@@ -24,7 +24,7 @@ from partwise.estimators import telling
 from partwise.estimators.amounts import find_amounts, shares_of
 from partwise.estimators.continuing import OF, check_state, ticket
 from partwise.estimators.naming import NamedParts
-from partwise.estimators.observing import NOTHING, Told, startable, warn_untold
+from partwise.estimators.observing import NOTHING, Told, observe, startable, warn_untold
 from partwise.estimators.ranking import RankedFeatures
 from partwise.estimators.showing import Shown
 from partwise.estimators.weighing import Weighing, check_weighing, ready
@@ -38,11 +38,12 @@ from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.metrics import RecoveryMeasures, total_correlation_error
 from partwise.metrics.residuals import residual_sums
 from partwise.outcomes import KKT, Stop
-from partwise.sources import Inspection, RowSource, blocks, brings_own_rows, inspect
+from partwise.sources import GeneratedSource, Inspection, RowSource, blocks, brings_own_rows, inspect
 from partwise.sources.inspection import check_steady, steady
 from partwise.sources.names import difference
 from partwise.sources.observed import COMPLETE, Observed
 from partwise.sources.passes import single_blas_thread
+from partwise.sources.protocol import copied
 from partwise.starts import INITS, make_start
 
 
@@ -188,7 +189,7 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
     def _sizes(self) -> npt.NDArray[np.float64]:
         return np.asarray(np.abs(np.asarray(self.components_, np.float64)).sum(axis=1))
 
-    def fit(self, X: Any, y: Any = None) -> Factorization:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Factorization:
         """Find the components of ``X``.
 
         Parameters
@@ -197,16 +198,19 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
             Samples as rows; anything that :func:`partwise.open_source` takes.
         y : ignored
             There for scikit-learn's interface.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts: one of weight two is as if it were there twice. Whole numbers, unless the
+            method is said to take any.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        self._fit_whole(X)
+        self._fit_whole(X, told=Told(samples=sample_weight))
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Any:
         """Find the components of ``X`` and return its weights, which equal those of ``transform(X)``.
 
         Parameters
@@ -215,13 +219,15 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
             Samples as rows.
         y : ignored
             There for scikit-learn's interface.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in ``fit``.
 
         Returns
         -------
         ndarray or Dask array of shape (n_samples, n_components)
             Non-negative weights.
         """
-        return self._fit_decoded(X)
+        return self._fit_decoded(X, told=Told(samples=sample_weight))
 
     def transform(self, X: Any) -> Any:
         """Weights of ``X`` for the components found, each sample exact and by itself.
@@ -324,7 +330,7 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
 
     def _observe(self, source: RowSource, told: Told) -> tuple[RowSource, Observed, Inspection]:
         """The rows, what is known of them and how much it counts, and what a pass over them has seen."""
-        return source, COMPLETE, inspect(source)
+        return observe(source, None, told)
 
     def _decode(self, source: RowSource, *, stored: bool = False, observed: Observed = COMPLETE) -> Any:
         """The weights, beside the rows; stored, on disk where the rows are there."""
@@ -419,27 +425,76 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
         source, self._observed, seen = self._observe(self._open(X, reset=True), told)
         self._check_data(seen)
         seen.warn()
-        k = self._check_n_components(source.shape)
+        copies = self._copies(source, seen)
+        k = self._check_n_components((self._observed.counted(source.shape[0]), source.shape[1]))
         held = source.shape[0] if self._keeps_weights and getattr(source, "in_memory", False) else 0
         check_room(float(k) * (held + 2 * source.shape[1]) * source.dtype.itemsize)
         if self._observed.holes:
             warn_untold(source, k)
         with steady(source):
-            return source, self._found(source, seen, k, truth, state)
+            return source, self._found(source, seen, k, truth, state, copies)
 
-    def _found(self, source: RowSource, seen: Inspection, k: int, truth: Any, state: State | None) -> npt.NDArray[Any]:
+    @property
+    def _sums_samples(self) -> bool:
+        """Whether what is minimised is a sum over samples, to which any weights can be given."""
+        return False
+
+    def _copies(self, source: RowSource, seen: Inspection) -> npt.NDArray[np.int64] | None:
+        """How often each sample is there, by its weight; None if there are none, or the method takes them itself."""
+        weights = self._observed.samples
+        if weights is None:
+            return None
+        name = type(self).__name__
+        if self._sums_samples:
+            return None
+        if isinstance(source, GeneratedSource):
+            raise InputError("{parameter}: a GeneratedSource draws its samples anew", parameter="sample_weight")
+        wrong = np.flatnonzero(weights != np.round(weights))
+        if len(wrong):
+            raise InputError(
+                f"{{parameter}} of {name} must be whole numbers, how often a sample is there; number {wrong[0]} is "
+                f"{weights[wrong[0]]:g} (HALS, ANLS, MU, Likelihood, MiniBatchNMF and AND take any)",
+                parameter="sample_weight",
+                kind="value",
+            )
+        if getattr(source, "in_memory", False):
+            check_room(float(weights.sum()) * seen.stored / source.shape[0] * source.dtype.itemsize)
+        return weights.astype(np.int64)
+
+    def _found(
+        self,
+        source: RowSource,
+        seen: Inspection,
+        k: int,
+        truth: Any,
+        state: State | None,
+        copies: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[Any]:
         """The components of rows that were looked at: of the weighed ones, in the units of the rows."""
+        observed = self._observed
+        if copies is not None:
+            source, self._observed = source.choose(copies), COMPLETE
+            seen = inspect(source)
         self.weighing_, weighed, odd = ready(source, self.weighing, k, aside=self._sets_aside)
         if self._sets_aside:
             self.odd_samples_ = odd
             empty = blocks.norms(source.take(odd)) == 0.0 if len(odd) else np.zeros(0, bool)
-            telling.warn_odd(odd[~empty], type(self).__name__)  # of empty ones the inspection has told
+            shown = odd[~empty]  # of empty ones the inspection has told
+            telling.warn_odd(shown if copies is None else np.unique(copied(copies)[shown]), type(self).__name__)
         within = seen if weighed is source else inspect(weighed)
         truth = (
             truth if truth is None else self.weighing_.weighed(check_components(truth, source.shape[1], name="truth"))
         )
         H = self._find(weighed, k, within, generator(self.random_state), truth, state)
+        if copies is not None:
+            self._observed = observed
+            self._renumber(copies)
         return self.weighing_.unweighed(H)
+
+    def _renumber(self, copies: npt.NDArray[np.int64]) -> None:
+        """What is told of samples that were there so often, by their own numbers."""
+        if "odd_samples_" in vars(self):
+            self.odd_samples_ = np.unique(copied(copies)[self.odd_samples_])
 
     def _open(self, X: Any, *, reset: bool) -> RowSource:
         """The rows as the method sees them: checked for their features, and prepared."""
@@ -548,7 +603,9 @@ class Looped(Ended, Factorization):
     _residual: ClassVar[str] = KKT  # what the residual of an iteration is
     _follows_proof: ClassVar[bool] = False  # whether a theorem says how the components approach a truth
 
-    def fit(self, X: Any, y: Any = None, *, truth: Any = None, state: State | None = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, truth: Any = None, state: State | None = None
+    ) -> Self:
         """Find the components of ``X``.
 
         Parameters
@@ -557,6 +614,9 @@ class Looped(Ended, Factorization):
             Samples as rows; anything that :func:`partwise.open_source` takes.
         y : ignored
             There for scikit-learn's interface.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts: one of weight two is as if it were there twice. Whole numbers, unless the
+            method is said to take any.
         truth : array-like of shape (n_true, n_features), optional
             True components; their total correlation error is then recorded in ``history_``.
         state : mapping, optional
@@ -568,10 +628,12 @@ class Looped(Ended, Factorization):
         self
             The fitted estimator.
         """
-        self._fit_whole(X, truth, state=state)
+        self._fit_whole(X, truth, state=state, told=Told(samples=sample_weight))
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, truth: Any = None, state: State | None = None) -> Any:
+    def fit_transform(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, truth: Any = None, state: State | None = None
+    ) -> Any:
         """Find the components of ``X`` and return its weights, which equal those of ``transform(X)``.
 
         Parameters
@@ -580,6 +642,8 @@ class Looped(Ended, Factorization):
             Samples as rows.
         y : ignored
             There for scikit-learn's interface.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in ``fit``.
         truth : array-like of shape (n_true, n_features), optional
             True components, for ``history_``.
         state : mapping, optional
@@ -590,7 +654,7 @@ class Looped(Ended, Factorization):
         ndarray or Dask array of shape (n_samples, n_components)
             Non-negative weights.
         """
-        return self._fit_decoded(X, truth, state=state)
+        return self._fit_decoded(X, truth, state=state, told=Told(samples=sample_weight))
 
     def _begin(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
 from partwise.algorithms.kmeans import kmeans
@@ -15,6 +16,9 @@ from partwise.algorithms.tsvdnmf import Parts, basis_vectors, cluster, tell, tsv
 from partwise.estimators.base import Looped
 from partwise.outcomes import Stop
 from partwise.sources import Inspection, RowSource
+from partwise.sources.protocol import copied
+
+LEFT_OUT = -1  # label of a sample of weight zero
 
 
 def whole(x: float) -> int:
@@ -32,10 +36,20 @@ class Clustered(Looped):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
+    labels_: Any
+    pure_records_: list[Any]
     refine: bool = False  # whether iterations follow behind the clusters
 
     def _limits(self) -> tuple[int, float]:
         return self.max_iter, 0.0  # nothing is iterated to a tolerance
+
+    def _renumber(self, copies: npt.NDArray[np.int64]) -> None:
+        super()._renumber(copies)
+        first, home = np.cumsum(copies) - copies, copied(copies)
+        self.labels_ = np.where(copies > 0, self.labels_[np.minimum(first, len(home) - 1)], LEFT_OUT)
+        if hasattr(self, "pure_records_"):
+            own = [dict.fromkeys(home[rows].tolist()) for rows in self.pure_records_]
+            self.pure_records_ = [np.array([*rows], np.int64) for rows in own]
 
     def _parts(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Parts:
         raise NotImplementedError
@@ -100,7 +114,7 @@ class TSVD(Clustered):
     components_ : ndarray of shape (n_components, n_features)
         The parts, mean records.
     labels_ : ndarray or Dask array of shape (n_samples,)
-        Cluster of each record.
+        Cluster of each record; -1 for those of weight zero.
     thresholds_ : ndarray of shape (n_features,)
         Least entry of each feature that counts; zero for features that are left out.
     pruned_ : ndarray of int, shape (n_features,)
@@ -202,7 +216,7 @@ class KMeans(Clustered):
     components_ : ndarray of shape (n_components, n_features)
         The centres.
     labels_ : ndarray or Dask array of shape (n_samples,)
-        Cluster of each record.
+        Cluster of each record; -1 for those of weight zero.
     inertia_ : float
         Sum of the squared distances from the centres.
     n_lloyd_, n_iter_ : int

@@ -203,7 +203,7 @@ class ConservativeNMF(Streamed):
     def _first(self, source: RowSource, k: int, seen: Inspection) -> Learner:
         return self._new_learner(k, source.shape[1], source.dtype, generator(self.random_state))
 
-    def _learn(self, source: RowSource) -> None:
+    def _learn(self, source: RowSource, samples: Any = None) -> None:
         self._learner.rule = self._rule()
         for block in source.batches(1024):
             for error in self._learner.feed(block):

@@ -14,6 +14,7 @@ from partwise.algorithms.engine import Divergence, Pair
 from partwise.algorithms.engine.squared import EntryWeightedError, SquaredError
 from partwise.algorithms.loop import Progress, State
 from partwise.algorithms.minibatch import DivergenceBound, Learner, QuadraticBound, minibatch
+from partwise.algorithms.randomness import paired_batches
 from partwise.estimators.base import Looped, generator, is_pair
 from partwise.estimators.beta import BetaLoss
 from partwise.estimators.observing import startable
@@ -180,17 +181,17 @@ class MiniBatchNMF(Streamed, BetaLoss):
         self.max_no_improvement = max_no_improvement
         self.shuffle = shuffle
 
-    def fit(  # type: ignore[override]  # weights of samples are not for batches
-        self, X: Any, y: Any = None, *, truth: Any = None, state: State | None = None
+    def fit(  # type: ignore[override]  # weights of features and entries are not for batches
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, truth: Any = None, state: State | None = None
     ) -> Self:
         """Find the components of ``X``; see :meth:`partial_fit` for what comes in batches of its own."""
-        return Looped.fit(self, X, y, truth=truth, state=state)
+        return Looped.fit(self, X, y, sample_weight=sample_weight, truth=truth, state=state)
 
     def fit_transform(  # type: ignore[override]
-        self, X: Any, y: Any = None, *, truth: Any = None, state: State | None = None
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, truth: Any = None, state: State | None = None
     ) -> Any:
         """Find the components of ``X`` and return its weights, which equal those of ``transform(X)``."""
-        return Looped.fit_transform(self, X, y, truth=truth, state=state)
+        return Looped.fit_transform(self, X, y, sample_weight=sample_weight, truth=truth, state=state)
 
     fit.__doc__, fit_transform.__doc__ = Looped.fit.__doc__, Looped.fit_transform.__doc__
 
@@ -209,6 +210,7 @@ class MiniBatchNMF(Streamed, BetaLoss):
             left=float(self.forget_factor),
             patience=self.max_no_improvement,
             rng=rng if self.shuffle else None,
+            samples=self._observed.samples,
             state=state,
         )
         return self._finite(iterations, str(source.dtype))
@@ -260,15 +262,16 @@ class MiniBatchNMF(Streamed, BetaLoss):
     def _first(self, source: RowSource, k: int, seen: Inspection) -> Learner:
         return self._started(source, k, seen, generator(self.random_state))
 
-    def _learn(self, source: RowSource) -> None:
+    def _learn(self, source: RowSource, samples: Any = None) -> None:
         if self._bound() != self._learner.bound:
             message = "{parameter} or missing are not those of the batches so far, which it remembers: fit anew"
             raise InputError(message, parameter="beta_loss")
         self._learner.on_W = self._on_W()
         size = int(self.batch_size)
-        for block in source.batches(min(size, source.shape[0])):
-            share = block.shape[0] / size
-            self._learner.learn(block, float(self.forget_factor) ** share, share)
+        for block, counts in paired_batches(source, min(size, source.shape[0]), None, samples):
+            share = (block.shape[0] if counts is None else counts.sum()) / size
+            if share:  # what does not count at all is not learnt
+                self._learner.learn(block, float(self.forget_factor) ** share, share, counts)
         self._dtype = source.dtype
 
     def _publish(self) -> None:

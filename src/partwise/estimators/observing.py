@@ -72,8 +72,8 @@ def observe(source: RowSource, missing: str | None, told: Told = NOTHING) -> tup
         source, holes = source.derive(_zeros_block), True
     elif missing == "nan":
         holes = _count_nan(source) > 0
-    samples = _vector(told.samples, source.shape[0], "sample_weight")
-    features = _vector(told.features, source.shape[1], "feature_weight")
+    samples = None if told.samples is None else check_weights(told.samples, source.shape[0])
+    features = None if told.features is None else check_weights(told.features, source.shape[1], "feature_weight")
     entries = None if told.entries is None else _rows(source, told.entries, "entry_weight")
     entries = entries.source if isinstance(entries, SourceRows) else entries
     unknown = _known(source) if holes else 0.0
@@ -185,9 +185,8 @@ def _rows(source: RowSource, given: Any, name: str) -> Any:
     return source.place(rows) if isinstance(rows, np.ndarray) else rows
 
 
-def _vector(given: Any, length: int, name: str) -> Array | None:
-    if given is None:
-        return None
+def check_weights(given: Any, length: int, name: str = "sample_weight") -> Array:
+    """Weights of samples or features as numbers."""
     vector = np.asarray(given)
     if vector.dtype.kind not in "fiub" or vector.shape != (length,):
         raise InputError(

@@ -214,6 +214,10 @@ class Penalised(Iterative):
         return tags
 
     @property
+    def _sums_samples(self) -> bool:
+        return True
+
+    @property
     def _divergence(self) -> float:
         """Beta of the loss: 2 is the squared error."""
         return 2.0

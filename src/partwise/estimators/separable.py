@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Protocol
 
@@ -23,7 +24,7 @@ from partwise.exceptions import DegenerateDataWarning, user_level
 from partwise.linalg.nnls import nnls
 from partwise.linalg.svd import truncated_svd
 from partwise.sources import Inspection, RowSource, blocks
-from partwise.sources.protocol import Block
+from partwise.sources.protocol import Block, copied
 
 Array = npt.NDArray[Any]
 
@@ -58,6 +59,12 @@ class Separable(Factorization):
     def _scale(self, source: RowSource) -> Array | None:
         """The factor of every point before picking."""
         return None
+
+    def _renumber(self, copies: npt.NDArray[np.int64]) -> None:
+        super()._renumber(copies)
+        if self.axis == "samples":
+            self.anchors_ = copied(copies)[self.anchors_]
+            self.separability_ = replace(self.separability_, anchors=self.anchors_)
 
     def _find(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any, state: Any

@@ -33,12 +33,12 @@ class Spanned(Looped):
         if seen.n_negative or self.stop_.kind in ("interrupted", "callback", "diverged", "degenerate"):
             return H
         noise = 0.0 if exact(self.outside_, source.dtype) else self.noise_ * self.colour_
-        below = beyond_noise(source, H, noise=noise)
+        below = beyond_noise(source, H, noise=noise, observed=self._observed)
         if below is None:
             return H
         self.below_zero_, self.constrained_cost_ = below, np.nan
         if self._refits_signs():
-            H, self.constrained_cost_ = constrain(source, H, squared_norm=seen.squared_norm)
+            H, self.constrained_cost_ = constrain(source, H, squared_norm=seen.squared_norm, observed=self._observed)
         return H
 
     def _refits_signs(self) -> bool:

@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from partwise.estimators.base import Looped
-from partwise.estimators.observing import NOTHING
+from partwise.estimators.observing import Told
+from partwise.exceptions import InputError
 from partwise.sources import Inspection, RowSource
 
 
@@ -21,7 +22,7 @@ class Streamed(Looped):
     (``_publish``).
     """
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Learn further samples, each once and in the order in which they come; after ``fit`` it goes on from there.
 
         Parameters
@@ -31,6 +32,8 @@ class Streamed(Looped):
             and keeps what was learnt. A batch that fails is not learnt; what came before it in a stream stays.
         y : ignored
             There for scikit-learn's interface.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in ``fit``, for a batch.
 
         Returns
         -------
@@ -39,16 +42,19 @@ class Streamed(Looped):
         """
         self._validate_params()
         stream = isinstance(X, Iterator)
+        if stream and sample_weight is not None:
+            raise InputError("{parameter} is for a batch, not for an iterator of them", parameter="sample_weight")
+        told = Told(samples=sample_weight)
         with nullcontext() if stream else self._unlearning():
             try:
                 for item in X if stream else (X,):
                     first = stream and not hasattr(self, "_learner")
                     with self._unlearning() if first else nullcontext():
                         with self._all_or_nothing():
-                            source = self._checked(item)
+                            source, samples = self._checked(item, told)
                         # one sample is learnt as a whole: a copy for each would cost as much as learning it
                         with self._unlearning() if stream and source.shape[0] > 1 else nullcontext():
-                            self._learn(source)
+                            self._learn(source, samples)
             finally:
                 if hasattr(self, "_learner"):
                     self._publish()
@@ -65,28 +71,34 @@ class Streamed(Looped):
             self.__dict__.update(known if learner is None else known | {"_learner": learner})
             raise
 
-    def _checked(self, X: Any) -> RowSource:
-        """The samples as a source, looked at before one of them is learnt; a first batch brings a learner."""
+    def _checked(self, X: Any, told: Told) -> tuple[RowSource, Any]:
+        """The samples as a source, looked at before one of them is learnt, and how often each counts.
+
+        A first batch brings a learner.
+        """
         if getattr(X, "ndim", 2) == 1 or (isinstance(X, (list, tuple)) and np.ndim(X) == 1):
             X = np.asarray(X)[None, :]
         first = not hasattr(self, "_learner")
         if not first:
             self._check_preparation()
-        source, self._observed, seen = self._observe(self._open(X, reset=first), NOTHING)
+        source, self._observed, seen = self._observe(self._open(X, reset=first), told)
         self._check_data(seen)
+        samples, copies = self._observed.samples, self._copies(source, seen)
+        if copies is not None:
+            source, samples = source.choose(copies), None
         if first:
             # as many components as features at most; samples come one by one
             k = self._check_n_components((source.shape[1] if self.n_components else source.shape[0], source.shape[1]))
             self._learner = self._first(source, k, seen)
             self.n_iter_, self.n_components_ = 0, k
         self.__dict__.pop("_observed", None)
-        return source
+        return source, samples
 
     def _first(self, source: RowSource, k: int, seen: Inspection) -> Any:
         """The learner that begins with this batch."""
         raise NotImplementedError
 
-    def _learn(self, source: RowSource) -> None:
+    def _learn(self, source: RowSource, samples: Any = None) -> None:
         raise NotImplementedError
 
     def _publish(self) -> None:

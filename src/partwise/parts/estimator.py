@@ -21,7 +21,7 @@ from partwise.noise import Noise, measure_noise
 from partwise.outcomes import Stop
 from partwise.parts.methods import Chosen, find_parts
 from partwise.parts.telling import undetermined, unsure_of
-from partwise.sources import GeneratedSource, RowSource
+from partwise.sources import GeneratedSource, RowSource, inspect
 from partwise.sources.inspection import steady
 
 Array = npt.NDArray[Any]
@@ -166,16 +166,21 @@ class Parts(Ended, Factorization):
             )
         source, self._observed, seen = self._observe(source, told)
         self._check_data(seen)  # of empty rows and columns the estimator inside tells
+        copies = self._copies(source, seen)
+        rows = source if copies is None else source.choose(copies)
+        seen = seen if copies is None else inspect(rows)
         with steady(source):
-            k, self.choice_ = self._count(source)
-            self.noise_ = self._noise(source, min(k, *source.shape))
+            k, self.choice_ = self._count(rows)
+            self.noise_ = self._noise(rows, min(k, *rows.shape))
             self.estimator_, self.method_ = find_parts(
-                source, k, seen, self.noise_, method=method, weighing=self.weighing, seed=self.random_state
+                rows, k, seen, self.noise_, method=method, weighing=self.weighing, seed=self.random_state
             )
+            if copies is not None:
+                self.estimator_._renumber(copies)
             self.weighing_ = self.estimator_.weighing_
             self.components_ = self.estimator_.components_
             asked = self.judge and self.stop_.kind != "interrupted"
-            self.verdicts_ = self._judged(source) if asked else None
+            self.verdicts_ = self._judged(source, copies) if asked else None
         return source, self.components_
 
     def _count(self, source: RowSource) -> tuple[int, RankChoice | None]:
@@ -198,9 +203,9 @@ class Parts(Ended, Factorization):
             return known
         return measure_noise(source, k)
 
-    def _judged(self, source: RowSource) -> Verdicts | None:
+    def _judged(self, source: RowSource, copies: Array | None) -> Verdicts | None:
         try:
-            verdicts = judged(self.components_, self.estimator_, self._again(), source)
+            verdicts = judged(self.components_, self.estimator_, self._again(), source, sample_weight=copies)
         except InputError as error:
             if error.kind == "changed":
                 raise

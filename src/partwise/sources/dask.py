@@ -28,6 +28,7 @@ from partwise.sources.protocol import (
     check_aligned,
     chosen_blocks,
     column_names,
+    copied,
     merged,
     pairwise_tree,
 )
@@ -180,12 +181,12 @@ class DaskSource(Named):
         made = self._made(self._tasks(block_fn, aligned), [(b - a, width) for a, b in self.bounds], dtype)
         return made.named(feature_names=self.feature_names) if n_features is None else made
 
-    def choose(self, chosen: npt.NDArray[np.bool_]) -> DaskSource:
+    def choose(self, chosen: npt.NDArray[np.bool_ | np.int64]) -> DaskSource:
         """See :class:`partwise.sources.RowSource`."""
         places, bounds = chosen_blocks(chosen, self.bounds)
         parts = [_call(_rows_of, self.parts[i], rows) for i, rows in places]
         shapes = [(b - a, self.shape[1]) for a, b in bounds]
-        names = None if self.sample_names is None else [self.sample_names[i] for i in np.flatnonzero(chosen)]
+        names = None if self.sample_names is None else [self.sample_names[i] for i in copied(chosen)]
         made = DaskSource(parts, shapes=shapes, dtype=self.dtype, scheduler=self._scheduler.get("scheduler"))
         return made.named(feature_names=self.feature_names, sample_names=names)
 

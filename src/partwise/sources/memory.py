@@ -22,6 +22,7 @@ from partwise.sources.protocol import (
     add,
     check_aligned,
     chosen_blocks,
+    copied,
     merged,
     pairwise_tree,
 )
@@ -136,7 +137,7 @@ class BlockedSource(Named, ABC):
         """See :class:`partwise.sources.RowSource`."""
         return DerivedSource(self, block_fn, aligned, n_features, dtype)
 
-    def choose(self, chosen: npt.NDArray[np.bool_]) -> BlockedSource:
+    def choose(self, chosen: npt.NDArray[np.bool_ | np.int64]) -> BlockedSource:
         """See :class:`partwise.sources.RowSource`."""
         return ChosenSource(self, chosen)
 
@@ -249,13 +250,13 @@ class DerivedSource(BlockedSource):
 class ChosenSource(BlockedSource):
     """Some of the rows of another source, picked when its blocks are read or, with ``keep``, once."""
 
-    def __init__(self, source: BlockedSource, chosen: npt.NDArray[np.bool_], *, keep: bool = False) -> None:
+    def __init__(self, source: BlockedSource, chosen: npt.NDArray[np.bool_ | np.int64], *, keep: bool = False) -> None:
         self.source, self.dtype = source, source.dtype
         self._places, self.bounds = chosen_blocks(chosen, source.bounds)
         self.shape = (self.bounds[-1][1], source.shape[1])
         self.feature_names = source.feature_names
         if source.sample_names is not None:
-            self.sample_names = [source.sample_names[i] for i in np.flatnonzero(chosen)]
+            self.sample_names = [source.sample_names[i] for i in copied(chosen)]
         self._kept = list(ordered(self._make, len(self.bounds))) if keep else None
 
     def block(self, i: int) -> Block:
@@ -323,6 +324,6 @@ class MemorySource(BlockedSource):
         """See :class:`partwise.sources.RowSource`."""
         return DerivedSource(self, block_fn, aligned, n_features, dtype, keep=True)
 
-    def choose(self, chosen: npt.NDArray[np.bool_]) -> BlockedSource:
+    def choose(self, chosen: npt.NDArray[np.bool_ | np.int64]) -> BlockedSource:
         """See :class:`partwise.sources.RowSource`."""
         return ChosenSource(self, chosen, keep=True)

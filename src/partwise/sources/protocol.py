@@ -102,10 +102,11 @@ class RowSource(Protocol):
         ``dtype`` the type does.
         """
 
-    def choose(self, chosen: npt.NDArray[np.bool_]) -> RowSource:
+    def choose(self, chosen: npt.NDArray[np.bool_ | np.int64]) -> RowSource:
         """The rows where ``chosen`` is true, in their order, as a source with what is left of every block.
 
-        Kept where the rows are in memory, read anew in every pass where they are read from disk; see `chosen_blocks`.
+        Numbers in place of true and false: every row so often, one copy behind the other.  Kept where the rows are in
+        memory, read anew in every pass where they are read from disk; see `chosen_blocks`.
         """
 
     def deliver(self, rows: Rows) -> Any:
@@ -173,21 +174,34 @@ def check_aligned(array: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]:
     return given
 
 
+def copied(counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """The numbers of rows, each as often as it is counted, or once where that is true.
+
+    Examples
+    --------
+    >>> copied([2, 0, 1])
+    array([0, 0, 2])
+    """
+    times = np.asarray(counts)
+    return np.repeat(np.arange(len(times), dtype=np.int64), times)
+
+
 def chosen_blocks(
     chosen: npt.ArrayLike, bounds: Sequence[tuple[int, int]]
 ) -> tuple[list[tuple[int, npt.NDArray[np.int64]]], list[tuple[int, int]]]:
-    """The blocks that have a chosen row, each with the places of these in it, and the bounds of what is left of them.
+    """The blocks that have a chosen row, each with the places of these in it, and the bounds of what is then in them.
 
     Blocks without one are left out, unless there is none at all: a source has a block.
     """
-    mask = np.asarray(chosen)
+    counts = np.asarray(chosen)
     n_rows = bounds[-1][1]
-    if mask.dtype != np.bool_ or mask.shape != (n_rows,):
+    if counts.dtype not in (np.bool_, np.int64) or counts.shape != (n_rows,):
         raise InputError(
-            f"chosen must be a vector of {n_rows} booleans, got {mask.dtype} with shape {mask.shape}",
+            f"chosen must be a vector of {n_rows} booleans or whole numbers, got {counts.dtype} with shape "
+            f"{counts.shape}",
             parameter="chosen",
         )
-    places = [(i, np.flatnonzero(mask[a:b])) for i, (a, b) in enumerate(bounds)]
+    places = [(i, copied(counts[a:b])) for i, (a, b) in enumerate(bounds)]
     kept = [(i, rows) for i, rows in places if len(rows)] or places[:1]
     edges = np.cumsum([0, *(len(rows) for _, rows in kept)])
     return kept, [(int(a), int(b)) for a, b in pairwise(edges)]

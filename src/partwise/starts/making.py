@@ -224,8 +224,8 @@ def near_pure_start(signal: Signal, *, k: int, rng: np.random.Generator) -> Arra
     points = np.asarray(signal.rows.take(anchors), np.float64) * signal.inverse_size[anchors][:, None]
     noise = (signal.row_noise * signal.inverse_size)[anchors]
     near = partial(_near_block, points=points, noise=noise)
-    sums, counts = signal.rows.reduce(near, signal.inverse_size, signal.row_noise)
-    means = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], points)
+    sums, counts = signal.rows.reduce(near, signal.inverse_size, signal.row_noise, *signal.beside)
+    means = np.where(counts[:, None] > 0, sums / np.where(counts > 0, counts, 1)[:, None], points)
     if np.linalg.cond(means) > COLLAPSED * np.linalg.cond(points):
         means = points  # noise cannot tell the records from one another; their means are all the same
     if len(means) < rank:  # records of too low a rank for their span: rounding
@@ -237,14 +237,17 @@ def _clear_block(Y: Block, inverse_size: Array, row_noise: Array) -> Array:
     return np.where(clear_rows(Y, row_noise), inverse_size, 0.0)
 
 
-def _near_block(Y: Block, inverse_size: Array, row_noise: Array, *, points: Array, noise: Array) -> tuple[Array, Array]:
-    """Sums and numbers of the directions within the noise of each point."""
+def _near_block(
+    Y: Block, inverse_size: Array, row_noise: Array, samples: Array | None = None, *, points: Array, noise: Array
+) -> tuple[Array, Array]:
+    """Sums and numbers of the directions within the noise of each point, each as often as its sample counts."""
     rank = points.shape[1]
     D = Y * inverse_size[:, None]
     squares = blocks.squared_norms(D)[:, None] + blocks.squared_norms(points) - 2.0 * (D @ points.T)
     spread = rank + 3.0 * np.sqrt(2.0 * rank)  # of a sum of so many squares
     near = squares <= spread * ((row_noise * inverse_size)[:, None] ** 2 + noise**2)
-    return near.T.astype(np.float64) @ D, near.sum(axis=0)
+    counted = near.astype(np.float64) if samples is None else near * samples[:, None]
+    return counted.T @ D, counted.sum(axis=0)
 
 
 def _entry_size(seen: Inspection, k: int) -> float:
