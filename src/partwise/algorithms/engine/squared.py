@@ -226,8 +226,9 @@ class FilledError(WeightedError):
     def offset(self, full: Block, W: Array, *beside: Block) -> float:
         """See :class:`SquaredError`."""
         s, v = self.row_weights(*beside), self.observed.features
-        rows = blocks.squared_norms(full) if v is None else np.square(full, dtype=np.float64) @ v
-        return float(rows.sum() if s is None else np.asarray(s, np.float64) @ rows)
+        # in the type of the block: a row's rounding errors are small beside its statistics', and do not add up
+        rows = np.einsum("ij,ij->i", full, full) if v is None else np.square(full, dtype=np.float64) @ v
+        return float(rows.sum(dtype=np.float64) if s is None else np.asarray(s, np.float64) @ rows)
 
     def value(self, H: Array, G: Array, B: Array, offset: float = 0.0) -> float:
         """See :class:`SquaredError`."""
