@@ -76,7 +76,7 @@ def test_another_solution_is_found_where_there_is_one():
 
 
 def test_alternatives_are_factorizations():
-    X, W, H = mixture(5, 4, 100, 15, 1.5)
+    X, W, H = mixture(5, 4, 100, 8, 1.5)
     bands = pw.feasible_bands(X, 3.0 * H, starts=0, seconds=30)
     assert bands.verdict == "moves"
     for i in range(4):
@@ -187,9 +187,9 @@ def test_out_of_time():
 
 
 def test_any_source():
-    X, _, H = mixture(2, 3, 90, 8, 1.5)
+    X, _, H = mixture(2, 3, 60, 5, 1.5)
     X = np.where(X < 1e-12, 0.0, X)
-    scales = SimpleNamespace(row_scale=np.linspace(1.0, 2.0, 90), column_scale=np.linspace(1.0, 3.0, 8))
+    scales = SimpleNamespace(row_scale=np.linspace(1.0, 2.0, 60), column_scale=np.linspace(1.0, 3.0, 5))
     dense, other = (pw.feasible_bands(x, H, starts=0) for x in (X, sp.csr_array(X)))
     np.testing.assert_allclose(other.upper, dense.upper, atol=1e-7)
     scaled = pw.feasible_bands(source_of(X, block_rows=17), H, noise=scales, starts=0)
