@@ -199,6 +199,8 @@ def test_explanations_say_what_was_not_run():
     why = judged("purification-ablation", "pinv-errs-uniform", rows).why
     assert "with it 0.200, with the pseudo-inverse 0.100" in why
     assert "true weights: not measured" in why
+    rows = [{"case": "f = 200", "method": "conservative-averaged", "running": 0.02}]
+    assert "w = 1e-5 not measured; " in judged("online-mnist", "error-200", rows, side="ours").why
     rows = [
         {"length": "two", "method": "anchor-topics-published", "documents": n, "topic_l1": 1.0} for n in (100, 1000)
     ]

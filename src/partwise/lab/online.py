@@ -141,6 +141,8 @@ def _large_w_is_slow(result: Reproduction, method: str, claim: Claim) -> str:
 
     def way(name: str) -> str:
         curve = result.curves.where(case=case, method=name, seed=0)
+        if not len(curve):
+            return "not measured"
         samples, errors = curve.values("samples"), curve.values("objective")
         first = int(np.searchsorted(samples, samples[-1] / 10.0))
         return f"{told(errors[first], '.2f')} after a pass, {told(errors[-1], '.2f')} after all"
