@@ -56,7 +56,7 @@ def main(options: Namespace) -> None:
     try:
         import TELF  # noqa: F401
     except ImportError:
-        print("  T-ELF is not installed (and not on PyPI)")
+        print("  T-ELF's WNMFk could not be installed: it is on no package index, and its sources are not part of this")
 
 
 def off(X: Array, made: Array, where: Array) -> float:

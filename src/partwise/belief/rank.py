@@ -14,15 +14,18 @@ import numpy.typing as npt
 
 from partwise.belief import rank_rule as rule
 from partwise.belief import rank_telling
+from partwise.belief.rank_entries import by_entries, entry_errors
 from partwise.belief.rank_halves import SMALLEST_HALF, SPLITS, Halving, Points, points_of
 from partwise.belief.rank_spectrum import Leading, held_out, leading
+from partwise.estimators.observing import MISSING, observe
+from partwise.estimators.observing import Told as Observing
 from partwise.exceptions import InputError
 from partwise.io.opening import open_source
 from partwise.noise import Noise, measure_noise
 from partwise.noise.deciding import EXACT
 from partwise.noise.model import INDEPENDENT
 from partwise.noise.spectrum import CAP
-from partwise.sources import GeneratedSource, RowSource, blocks, inspect
+from partwise.sources import GeneratedSource, RowSource, blocks
 from partwise.sources.protocol import Block
 
 if TYPE_CHECKING:
@@ -88,9 +91,9 @@ class RankChoice:
         ``exact``: the data has no noise, and k is its rank. ``decided``: k parts stand well above independent noise.
         ``between``: k is the best guess, and the truth is not far. ``undecided``: `low` parts are there, and no more
         can be said.
-    basis : {"rank", "spectrum", "cliff", "halves", "nothing"}
-        What k rests on: the rank, directions above independent noise, a cliff in their strengths, or what is found
-        again in halves of the samples.
+    basis : {"rank", "spectrum", "cliff", "halves", "entries", "nothing"}
+        What k rests on: the rank, directions above independent noise, a cliff in their strengths, what is found
+        again in halves of the samples, or how well entries are predicted that were left out, of data with holes.
     noise : Noise
         What was measured of the noise.
     weakest : float
@@ -158,6 +161,8 @@ def choose_k(
     random_state: int = 0,
     known: Mapping[tuple[int, int], Halving] | None = None,
     callback: Told | None = None,
+    missing: str | None = None,
+    mask: Any = None,
 ) -> RankChoice:
     """How many parts a table has, or that this cannot be told.
 
@@ -181,6 +186,12 @@ def choose_k(
         Splits that an earlier run has finished, by number of parts and split.
     callback : callable, optional
         Called with every finished :class:`partwise.belief.Halving`, how many are finished, and how many are planned.
+    missing : {"nan", "zeros"}, optional
+        What stands for an unknown entry, as in :class:`partwise.HALS`. Noise and halves are then not looked at: the
+        number is that with which :class:`partwise.HALS` predicts entries best that were left out (``basis``
+        "entries").
+    mask : array-like, sparse matrix, path or source of shape (n_samples, n_features), optional
+        True, or not zero, where an entry is known.
 
     Returns
     -------
@@ -202,7 +213,10 @@ def choose_k(
     (4, 4, 4, 'decided')
     """
     source = open_source(X)
-    inspect(source).check(allow_negative=True)
+    if missing not in (None, *MISSING):
+        raise InputError(f"{{parameter}} must be None, 'nan' or 'zeros', got {missing!r}", parameter="missing")
+    source, observed, seen = observe(source, missing, Observing(mask=mask))
+    seen.check(allow_negative=not observed.holes)
     if most is not None and (not isinstance(most, Integral) or isinstance(most, bool) or most < 1):
         raise InputError(f"{{parameter}} must be a whole number from 1 on, got {most!r}", parameter="most")
     if isinstance(source, GeneratedSource):
@@ -212,6 +226,8 @@ def choose_k(
         )
     if not isinstance(halves, bool) and halves != "needed":
         raise InputError(f"{{parameter}} must be true, false or 'needed', got {halves!r}", parameter="halves")
+    if observed.holes:
+        return _of_entries(source, most, random_state)
     source, duplicates = _distinct(source, random_state)
     search = _Search(source, duplicates, most, random_state, dict(known or {}), callback)
     return search.decide(halves)
@@ -376,6 +392,22 @@ class _Search:
             strength=spectrum.strength(k),
             seconds=float(sum(one.seconds for one in found)),
         )
+
+
+def _of_entries(source: RowSource, most: int | None, seed: int) -> RankChoice:
+    """The choice for data with holes: of noise and spectrum nothing is known."""
+    n, m = source.shape
+    largest = max(1, min(MOST if most is None else int(most), n // 2, m // 2))
+    errors = entry_errors(source, largest, seed)
+    answer = by_entries(errors, largest)
+    noise = Noise("unclear", 0.0, 1.0, "", np.nan, np.nan, np.nan, 0, (n, m), np.ones(n), np.ones(m))
+    rows = tuple(
+        RankRow(k, np.nan, float(error), np.nan, np.nan, np.nan, np.nan, 0.0)
+        for k, error in enumerate(errors.mean(axis=1), 1)
+    )
+    return RankChoice(
+        *(answer.k, answer.low, answer.high, answer.verdict, answer.basis, noise, np.nan, np.nan, 0, rows, n, 0)
+    )
 
 
 def _distinct(source: RowSource, seed: int) -> tuple[RowSource, int]:

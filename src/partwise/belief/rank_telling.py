@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 def sentence(choice: RankChoice) -> str:
     """What was found, and why it is believed, or not."""
     k = choice.k
+    if choice.basis == "entries":
+        return _of_entries(choice)
     if choice.verdict == "exact":
         return f"{_parts(k)}: the data has no noise, and this is its rank"
     if choice.verdict == "decided":
@@ -26,6 +28,16 @@ def sentence(choice: RankChoice) -> str:
         return f"{choice.low} to {choice.high} parts, most likely {k}: {why}"
     start = "cannot be told" if k is None else f"probably {_parts(k)}"
     return f"{start}; {_least(choice)}. {_why(choice)}"
+
+
+def _of_entries(choice: RankChoice) -> str:
+    if choice.k is None:
+        better = "the better the more parts there are"
+        return f"cannot be told; at least {choice.low}. Entries that were left out are predicted {better}"
+    why = "entries that were left out are predicted best with so many"
+    if choice.low == choice.high:
+        return f"{_parts(choice.k)}: {why}"
+    return f"{choice.low} to {choice.high} parts, most likely {choice.k}: {why}, and more do not help"
 
 
 def _parts(k: int | None) -> str:

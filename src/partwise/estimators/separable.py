@@ -50,6 +50,7 @@ class Separable(Factorization):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
     random_state: Any = None  # a parameter of those that draw
+    anchors_: npt.NDArray[np.int64]
     separability_: Separability
 
     def _pick(self, source: RowSource, k: int, rng: np.random.Generator) -> Picks:
