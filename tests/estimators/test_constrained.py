@@ -262,6 +262,12 @@ def test_what_is_refused(asked: dict[str, Any], match: str) -> None:
         pw.HALS(**{"n_components": K, **asked}).fit(X)
 
 
+def test_parts_of_zeros_have_no_volume() -> None:
+    """The residual is relative to the data, so that of zeros was zero at any parts."""
+    with pytest.raises(InputError, match="volume_H: parts of zeros have no volume"):
+        pw.HALS(2, volume_H=0.1, closure="one").fit(np.zeros((6, 4)))
+
+
 @pytest.mark.parametrize(
     "asked",
     [

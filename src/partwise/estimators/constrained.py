@@ -132,6 +132,11 @@ class Constrained(Known):
     def _k(self) -> int:
         return int(getattr(self, "_parts", 0))
 
+    def _check_data(self, seen: Inspection, *, squares: bool = True) -> None:
+        super()._check_data(seen, squares=squares)
+        if squares and self.volume_H and seen.largest == 0.0:
+            raise InputError("{parameter}: parts of zeros have no volume to be made small", parameter="volume_H")
+
     def _check_n_components(self, shape: tuple[int, int]) -> int:
         k = super()._check_n_components(shape)
         self._parts = k
