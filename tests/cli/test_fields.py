@@ -14,8 +14,10 @@ import pytest
 from partwise.algorithms import loop
 from partwise.algorithms.loop import Progress
 from partwise.cli.fields import OUTPUTS
+from partwise.exceptions import InputError
 from partwise.io import Table
 from partwise.profiles import PROFILES, Settings, cells
+from partwise.profiles.reference import aligned_reference
 
 RNG = np.random.default_rng(5)
 Program = Callable[..., tuple[str, str]]
@@ -92,6 +94,16 @@ def test_spectra_of_a_map_with_a_library(program: Program):
     assert "--map-shape is for --as spectra" in said
     said = program("fit", "cube.npy", "-k", 2, "-o", "o3", "--as", "spectra", "--map-shape", "7x7", code=2)[1]
     assert "--map-shape 7x7 has 49 pixels, and there are 6 samples" in said
+
+
+def test_a_library_is_over_the_points_of_the_data_however_they_are_written():
+    points = np.linspace(400.0, 700.0, 80)  # of which 662.02531645569 has two neighbours at six decimals
+    library = Table(RNG.random((80, 2)), ["iron", "rust"], [f"{x:.18e}" for x in points[::-1]])
+    names, rows = aligned_reference(library, [f"{x:.10g} nm" for x in points], 80)
+    assert names == ["iron", "rust"]
+    np.testing.assert_array_equal(rows, library.X[::-1].T)
+    with pytest.raises(InputError, match="the features of reference are not those of the data: it has iron, rust"):
+        aligned_reference(library, [f"{x:.10g} nm" for x in points + 0.1], 80)
 
 
 def test_cells_have_marker_genes(program: Program):

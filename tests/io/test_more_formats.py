@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 import partwise as pw
 from partwise.exceptions import ReaderError
@@ -184,13 +185,55 @@ bbl = {{ 1, 1, 0, 1, 1 }}
 
 @pytest.mark.filterwarnings("ignore")
 def test_files_of_rosettasciio(tmp_path: Path):
-    hs = pytest.importorskip("hyperspy.api")
-    signal = hs.signals.Signal1D(RNG.random((2, 3, 8)))
-    signal.axes_manager[-1].scale, signal.axes_manager[-1].units = 0.5, "keV"
-    signal.save(tmp_path / "a.hspy")
-    table = pw.read(tmp_path / "a.hspy")
-    np.testing.assert_array_equal(table.X, signal.data.reshape(6, 8))
+    pytest.importorskip("rsciio")
+    cube = RNG.random((2, 3, 8))
+    described = {
+        "key": "value",
+        "width": 3,
+        "height": 2,
+        "depth": 8,
+        "offset": 0,
+        "data-length": 8,
+        "data-type": "float",
+    }
+    described |= {"byte-order": "little-endian", "record-by": "vector", "depth-scale": 0.5, "depth-units": "keV"}
+    (tmp_path / "a.rpl").write_text("".join(f"{key}\t{value}\n" for key, value in described.items()))
+    cube.tofile(tmp_path / "a.raw")
+    table = pw.read(tmp_path / "a.rpl")
+    np.testing.assert_array_equal(table.X, cube.reshape(6, 8))
     assert (table.map_shape, table.feature_names[1]) == ((2, 3), "0.5 keV")
+    with pytest.raises(ReaderError, match="there is no variable 'b'; there are: signal 0"):
+        pw.read(tmp_path / "a.rpl", variable="b")
+
+    heading = {"FORMAT": "EMSA/MAS Spectral Data File", "VERSION": "1.0", "NPOINTS": 3, "XPERCHAN": 1, "OFFSET": 0}
+    lines = [f"#{key:<12}: {value}" for key, value in (heading | {"DATATYPE": "Y", "SPECTRUM": ""}).items()]
+    (tmp_path / "one.msa").write_text("\n".join([*lines, "1.0,", "2.0,", "3.0,", "#ENDOFDATA  :"]))
+    with pytest.raises(ReaderError, match="has one spectrum, and parts are found in many: save each as CSV"):
+        pw.read(tmp_path / "one.msa")
+
+
+def test_files_of_cell_ranger(tmp_path: Path):
+    pytest.importorskip("anndata")
+    h5py = pytest.importorskip("h5py")
+    columns = sp.csc_array(np.array([[0, 3, 1], [2, 0, 0], [5, 0, 4], [0, 0, 7]]))  # features x cells, as the files are
+    kinds = ["Gene Expression"] * 3 + ["Antibody Capture"]
+    names = ["CD3E", "LYZ", "LYZ", "CD3"]
+    for file, group, listed, ends in (("3.h5", "matrix", "features/name", kinds), ("2.h5", "hg19", "gene_names", None)):
+        with h5py.File(tmp_path / file, "w") as written:
+            for part in ("data", "indices", "indptr", "shape"):
+                written[f"{group}/{part}"] = getattr(columns, part)
+            written[f"{group}/barcodes"] = ["AAA-1", "CCC-1", "GGG-1"]
+            written[f"{group}/{listed}"] = names
+            if ends:
+                written[f"{group}/features/feature_type"] = ends
+    genes = pw.read(tmp_path / "3.h5", modality="Gene Expression")
+    np.testing.assert_array_equal(genes.X.toarray(), columns.toarray().T[:, :3])
+    assert (genes.feature_names, genes.sample_names) == (["CD3E", "LYZ", "LYZ.2"], ["AAA-1", "CCC-1", "GGG-1"])
+    assert genes.format == "10x"
+    np.testing.assert_array_equal(pw.read(tmp_path / "2.h5").X.toarray(), columns.toarray().T)
+    with pytest.raises(ReaderError, match="give modality; there are: Antibody Capture, Gene Expression") as refused:
+        pw.read(tmp_path / "3.h5")
+    assert refused.value.parameter == "modality"
 
 
 def test_a_modality_of_h5mu_and_of_a_mudata(tmp_path: Path):

@@ -53,6 +53,7 @@ def suspected(one: Suspicion) -> str:
     words |= {
         "counting": "--method likelihood",
         "squares": "--method hals",
+        "layer": "--layer",
         "drop": f"--drop {one.details.get('columns', '')}",
     }
     return one.told(words)

@@ -1,4 +1,4 @@
-"""AnnData's ``.h5ad`` and MuData's ``.h5mu``, read in a process of its own.
+"""AnnData's ``.h5ad``, MuData's ``.h5mu`` and Cell Ranger's ``.h5``, read in a process of its own.
 
 The HDF5 library can loop or crash on a damaged file. The child writes what it found as plain NumPy files into a folder,
 from which the parent takes it.
@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from partwise.door.guard import fail, reading, size_text
 from partwise.door.matrices import check_form
 from partwise.door.numpy_files import read_array
-from partwise.exceptions import MissingDependencyError
+from partwise.exceptions import InputError, MissingDependencyError
 from partwise.io.names import unique_names
 from partwise.io.table import Table
 from partwise.sources.blocks import is_sparse
@@ -29,6 +29,9 @@ from partwise.sources.blocks import is_sparse
 LEAST_SECONDS, LEAST_SPEED = 8.0, 2e6  # for the smallest file; bytes a second that any disk gives
 LEAST_MEMORY, LARGEST_GROWTH = 4 << 30, 100  # address space, and how much compressed numbers may grow
 PARTS = ("data", "indices", "indptr")
+RANGER = "partwise-of-cell-ranger"
+TURNED = "cells are rows, genes are columns"
+ASKED = 3  # how the child ends where another argument would do
 
 
 def is_hdf5(first: bytes) -> bool:
@@ -39,6 +42,8 @@ def is_hdf5(first: bytes) -> bool:
 
 def read_h5ad(path: Path, *, layer: str | None = None, modality: str | None = None, duplicates: str = "error") -> Table:
     """Read the matrix ``X`` of an ``.h5ad`` file, or another one of it, or of a modality of ``.h5mu``; needs anndata.
+
+    Files of Cell Ranger (``filtered_feature_bc_matrix.h5``) are read too, with symbols of genes as its folders are.
 
     Parameters
     ----------
@@ -67,10 +72,12 @@ def read_h5ad(path: Path, *, layer: str | None = None, modality: str | None = No
                 sp.csr_array(tuple(parts[name] for name in PARTS), shape=names["shape"]) if "data" in parts else None
             )
     X = parts["X"] if X is None else X
-    genes = unique_names(path, names["columns"], "column", duplicates, lambda _: None)
+    ranger = names["format"] == "10x"  # where two genes may well have one symbol
+    genes = unique_names(path, names["columns"], "column", "number" if ranger else duplicates, lambda _: None)
     cells = unique_names(path, names["rows"], "row", duplicates, lambda _: None)
     notes = tuple(f"{name}: {value}" for name, value in (("modality", names["modality"]), ("layer", layer)) if value)
-    return Table(X, genes, cells, origin=str(path), format="h5ad", notes=notes)
+    notes = (TURNED, *notes) if ranger else notes
+    return Table(X, genes, cells, origin=str(path), format=names["format"], notes=notes)
 
 
 def _convert(path: Path, folder: Path, layer: str | None, modality: str | None) -> None:
@@ -110,6 +117,9 @@ def _convert(path: Path, folder: Path, layer: str | None, modality: str | None) 
         last = errors.read().strip().splitlines()[-1:] or [f"the HDF5 library ended with code {child.returncode}"]
     if not opened:
         raise MissingDependencyError(f"{path}: reading .h5ad needs anndata, which does not start ({last[0][:200]})")
+    if child.returncode == ASKED:
+        parameter, text = json.loads(last[0])
+        raise fail(path, text, kind="unknown", parameter=parameter)
     if child.returncode != 0:
         raise fail(path, f"not a readable .h5ad file ({last[0][:200]})")
 
@@ -126,10 +136,10 @@ def main(path: str, folder: str, layer: str = "", modality: str = "") -> None:
         warnings.simplefilter("ignore")
         modality, data = _opened(path, modality)
     if layer == "raw" and data.raw is None:
-        raise ValueError("there is no raw; leave the layer out")
+        raise InputError("there is no raw; leave {parameter} out", parameter="layer")
     if layer not in ("", "raw") and layer not in data.layers:
         known = ", ".join(name for name in data.layers if name)  # from anndata 0.13 on X is one of them, without a name
-        raise ValueError(f"there is no layer {layer!r}; there are: {known or 'none'}")
+        raise InputError(f"{{parameter}}: there is no layer {layer!r}; there are: {known or 'none'}", parameter="layer")
     matrix = data.raw.X if layer == "raw" else data.layers[layer] if layer else data.X
     genes = data.raw.var_names if layer == "raw" else data.var_names
     check_form(matrix)  # before a compiled loop turns columns into rows
@@ -144,26 +154,55 @@ def main(path: str, folder: str, layer: str = "", modality: str = "") -> None:
         np.save(place / "X.npy", X, allow_pickle=False)
     names = {"rows": list(map(str, data.obs_names)), "columns": list(map(str, genes)), "shape": X.shape}
     names["modality"] = modality
+    names["format"] = "10x" if RANGER in data.uns else "h5ad"
     (place / "names.json").write_text(json.dumps(names))
 
 
 def _opened(path: str, modality: str) -> tuple[str, Any]:
     """The AnnData of a file, or of a modality in it."""
     import anndata
-
-    if not modality and not path.lower().endswith(".h5mu"):
-        return "", anndata.read_h5ad(path)
     import h5py
 
     with h5py.File(path, "r") as file:
-        known = list(file["mod"]) if "mod" in file else []
-        if not known:
-            raise ValueError(f"it has no modality {modality!r}: it is no .h5mu file")
-        if modality not in (known if len(known) > 1 else ["", *known]):
-            wrong = f"there is no modality {modality!r}" if modality else "it has several modalities: give modality"
-            raise ValueError(f"{wrong}; there are: {', '.join(known)}")
-        read = getattr(anndata, "io", None) or anndata.experimental  # the older place of it
-        return modality or known[0], read.read_elem(file["mod"][modality or known[0]])
+        if "mod" in file:
+            which = _chosen(list(file["mod"]), modality)
+            read = getattr(anndata, "io", None) or anndata.experimental  # the older place of it
+            return which, read.read_elem(file["mod"][which])
+        # one group since version 3 of Cell Ranger, one a genome before
+        ranger = [name for name, one in file.items() if isinstance(one, h5py.Group) and "barcodes" in one]
+        if ranger and "X" not in file:
+            return _of_ranger(file[_chosen(ranger, modality)] if len(ranger) > 1 else file[ranger[0]], modality)
+    if modality:
+        raise InputError("it has no modalities: leave {parameter} out", parameter="modality")
+    return "", anndata.read_h5ad(path)
+
+
+def _chosen(known: list[str], modality: str) -> str:
+    """The modality that is meant: the one that is named, or the only one."""
+    if modality in known or (len(known) == 1 and not modality):
+        return modality or known[0]
+    wrong = "it has several modalities: give {parameter}"
+    if modality:
+        wrong = f"{{parameter}}: there is no modality {modality!r}"
+    raise InputError(f"{wrong}; there are: {', '.join(known)}", parameter="modality")
+
+
+def _of_ranger(group: Any, modality: str) -> tuple[str, Any]:
+    """A file of Cell Ranger; its kinds of features, such as genes and antibodies, are modalities."""
+    import anndata
+    import pandas as pd
+
+    columns = sp.csc_array(tuple(group[name][:] for name in PARTS), shape=tuple(group["shape"][:]))
+    check_form(columns)
+    genes = group["features/name" if "features" in group else "gene_names"].asstr()[:]
+    obs, var = pd.DataFrame(index=group["barcodes"].asstr()[:]), pd.DataFrame(index=genes)
+    data = anndata.AnnData(columns.T, obs=obs, var=var, uns={RANGER: True})
+    if "features/feature_type" not in group:
+        return "", data
+    kinds = group["features/feature_type"].asstr()[:]
+    known = sorted(set(kinds))
+    which = _chosen(known, modality)
+    return (which, data[:, kinds == which]) if len(known) > 1 else ("", data)
 
 
 def _limit_memory(size: int) -> None:
@@ -183,4 +222,7 @@ if __name__ == "__main__":
     except MemoryError:
         sys.exit(f"it declares more numbers than its {size_text(Path(sys.argv[1]).stat().st_size)} can mean")
     except Exception as error:
+        if isinstance(error, InputError) and error.parameter in ("layer", "modality"):
+            print(json.dumps([error.parameter, error.worded("{parameter}", "")]), file=sys.stderr)
+            sys.exit(ASKED)
         sys.exit(f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}")

@@ -67,9 +67,16 @@ def read_signals(path: Path, *, variable: str | None = None) -> Table:
         raise fail(
             path, f"has several signals; give {{parameter}}, one of: {listed}", kind="format", parameter="variable"
         )
-    if not signals or (variable is not None and variable not in signals):
-        listed = ", ".join(signals) or "none with two dimensions or more"
-        raise fail(path, f"there is no {{parameter}} {variable!r}; there are: {listed}", parameter="variable")
+    if not signals:
+        raise fail(
+            path,
+            "has one spectrum, and parts are found in many: save each as CSV in one folder, which is read as spectra",
+            kind="format",
+        )
+    if variable is not None and variable not in signals:
+        raise fail(
+            path, f"there is no {{parameter}} {variable!r}; there are: {', '.join(signals)}", parameter="variable"
+        )
     chosen = variable or next(iter(signals))
     with reading(path, f"{plugin['name']} file"):
         return _table(path, chosen, signals[chosen])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from partwise.door.guard import fail, first_bytes, reading
+from partwise.io.h5ad import TURNED
 from partwise.io.matrix_market import read_matrix_market, read_names
 from partwise.io.table import LARGE, Table
 
@@ -47,7 +48,7 @@ def read_10x(path: Path, *, in_memory: int = LARGE, duplicates: str = "number") 
             column = 1 if b"\t" in features_line(features) else 0
         genes = read_names(features, m, column=column, duplicates=duplicates)
     cells = None if barcodes is None else read_names(barcodes, n)
-    return Table(table.X, genes, cells, origin=str(path), format="10x", notes=("cells are rows, genes are columns",))
+    return Table(table.X, genes, cells, origin=str(path), format="10x", notes=(TURNED,))
 
 
 def features_line(path: Path) -> bytes:

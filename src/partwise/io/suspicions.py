@@ -33,7 +33,8 @@ ENSEMBL = re.compile(r"ENS[A-Z]*G\d{6,}.*")
 
 SENTENCES = {
     "turned": "samples seem to be columns: {why}. {transpose} turns the table",
-    "logged": "the numbers are logarithms ({why}), and this method is for counts: give the counts, or another method",
+    "logged": "the numbers are logarithms ({why}), and this method is for counts: give the counts ({layer} where a "
+    "file has both), or take {squares}",
     "logged-twice": "the numbers are logarithms already ({why}), and log1p would take them again: leave {preprocess} "
     "out",
     "shares": "the numbers are shares ({why}), and this method is for counts, whose size says how sure they are: give "
@@ -52,6 +53,7 @@ LIBRARY = {
     "unit": "set_preparation('unit')",
     "counting": "Likelihood",
     "squares": "HALS",
+    "layer": "layer",
     "drop": "dropping the column",
 }
 

@@ -13,6 +13,8 @@ from partwise.sources import blocks
 
 Array = npt.NDArray[Any]
 
+SAME = 1e-3  # of the distance of two points: less is how they are written
+
 
 def aligned_reference(reference: Table, features: list[str] | None, n_features: int) -> tuple[list[str], Array]:
     """Names and rows of the reference over the features of the data, turned if its features are rows.
@@ -37,9 +39,8 @@ def aligned_reference(reference: Table, features: list[str] | None, n_features: 
     for table in (reference, reference.transposed()):
         have = table.feature_names
         if wanted is not None and have is not None:
-            places = {_number(name): j for j, name in enumerate(have)}
-            order = [places.get(_number(name), -1) for name in wanted]
-            if min(order) >= 0:
+            order = _order(have, wanted)
+            if order is not None:
                 return _known(table), np.asarray(blocks.to_dense(table.X), np.float64)[:, order]
         elif table.X.shape[1] == n_features:
             return _known(table), np.asarray(blocks.to_dense(table.X), np.float64)
@@ -57,10 +58,25 @@ def _known(table: Table) -> list[str]:
     return table.sample_names or [f"known {i + 1}" for i in range(table.X.shape[0])]
 
 
-def _number(name: str) -> Any:
-    """Numbers are compared as such, whatever unit is behind them."""
-    word = name.split()[0] if name.split() else name
+def _order(have: list[str], wanted: list[str]) -> Array | None:
+    """Where each of the wanted names stands; numbers are compared as such, whatever unit is behind them."""
+    theirs, ours = _numbers(have), _numbers(wanted)
+    if theirs is None or ours is None:
+        places = {name: j for j, name in enumerate(have)}
+        order = np.array([places.get(name, -1) for name in wanted])
+        return order if order.min() >= 0 else None
+    # points are written with as many digits as a program likes: the nearest one, if it is no other point
+    step = np.diff(np.unique(ours)).min(initial=np.abs(ours).max())
+    rank = np.argsort(theirs, kind="stable")
+    right = np.clip(np.searchsorted(theirs, ours, sorter=rank), 1, max(len(rank) - 1, 1))
+    both = rank[np.stack([right - 1, np.minimum(right, len(rank) - 1)])]
+    nearest = np.take_along_axis(both, np.abs(theirs[both] - ours).argmin(axis=0)[None], axis=0)[0]
+    return nearest if (np.abs(theirs[nearest] - ours) <= SAME * step).all() else None
+
+
+def _numbers(names: list[str]) -> Array | None:
     try:
-        return round(float(word), 6)
-    except ValueError:
-        return name
+        values = np.array([float(name.split()[0]) for name in names])
+    except (IndexError, ValueError):
+        return None
+    return values if np.isfinite(values).all() else None
