@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import dataclass
+from types import FrameType
+from typing import Any
 
 BETWEEN = {"partwise", "sklearn", "joblib", "contextlib"}  # what may lie between a warning and the user's line
 KINDS = {
@@ -102,6 +105,40 @@ class DataNotFoundError(FileNotFoundError):
 
 class DegenerateDataWarning(_Told, UserWarning):
     """The data has all-zero rows or columns, or fewer usable dimensions than components."""
+
+
+TOLD = "_partwise_told"  # what was told in a search over many fits, beside the variables of its call: gone with it
+
+
+def warn_user(warning: Warning | str, category: type[Warning] | None = None) -> None:
+    """Warn at the user's line; in a search of scikit-learn's once of each kind for all folds, and once for the end.
+
+    Parameters
+    ----------
+    warning : Warning or str
+        What is told.
+    category : type, optional
+        What kind of warning a text is.
+    """
+    search, folds = _search()
+    if search is not None:
+        told: set[Any] = search.f_locals.setdefault(TOLD, set())
+        kind = getattr(warning, "kind", warning if isinstance(warning, str) else None)
+        what = (category or type(warning), kind, folds)
+        if what in told:
+            return
+        told.add(what)
+    warnings.warn(warning, category, stacklevel=user_level())
+
+
+def _search() -> tuple[FrameType | None, bool]:
+    """The outermost call of a search or cross-validation around this one, and whether this is one of its folds."""
+    found, folds, frame = None, False, sys._getframe(1)
+    while frame.f_back is not None:
+        if str(frame.f_globals.get("__name__")).startswith("sklearn.model_selection"):
+            found, folds = frame, folds or frame.f_code.co_name == "_fit_and_score"
+        frame = frame.f_back
+    return found, folds
 
 
 def user_level() -> int:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import partwise as pw
@@ -23,6 +26,23 @@ def test_score_is_what_is_explained_of_samples_that_were_not_in_the_fit():
     assert cross_val_score(pw.HALS(3, max_iter=100, random_state=0), X, cv=3).min() > 0.9
     search = GridSearchCV(pw.HALS(1, max_iter=50, random_state=0), {"n_components": [1, 3]}, cv=3).fit(X)
     assert search.best_params_ == {"n_components": 3}
+
+
+def test_a_search_warns_once_for_its_folds_and_once_for_its_end():
+    zero = X.copy()
+    zero[[4, 50]] = 0.0
+    search = GridSearchCV(pw.HALS(max_iter=2, random_state=0), {"n_components": [2, 3]}, cv=4)
+    for _ in range(2):  # anew for every search
+        with pytest.warns() as told:
+            search.fit(zero)
+        assert Counter(one.category.__name__ for one in told) == {"ConvergenceWarning": 2, "DegenerateDataWarning": 2}
+        assert {one.filename for one in told} == {__file__}
+    with pytest.warns() as told:
+        cross_val_score(pw.HALS(2, max_iter=2, random_state=0), zero, cv=4)
+    assert sorted(one.category.__name__ for one in told) == ["ConvergenceWarning", "DegenerateDataWarning"]
+    for _ in range(2):  # fits of one's own are each told
+        with pytest.warns(ConvergenceWarning):
+            pw.HALS(2, max_iter=2, random_state=0).fit(X)
 
 
 def test_score_of_counts_is_explained_deviance():

@@ -9,6 +9,7 @@ import types
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import partwise as pw
 from partwise.algorithms.loop import WATCHERS
@@ -69,3 +70,20 @@ def test_logging_has_every_fit_and_every_iteration(caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.DEBUG, "partwise"):
         pw.HALS(3, tol=1e-3).fit(X)
     assert [one.levelname for one in caplog.records].count("DEBUG") == model.n_iter_ + 1
+
+
+@pytest.mark.parametrize("make", [pw.HALS, pw.MinVol, pw.Facets], ids=lambda kind: kind.__name__)
+def test_verbose_shows_the_fits_of_a_model_and_of_its_clones(make: type, monkeypatch: pytest.MonkeyPatch):
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", stream)
+    model = make(2, max_iter=5, tol=0.0, verbose=1) if make is not pw.Facets else make(2, verbose=1)
+    assert "verbose" not in model.get_params()
+    for one in (model, clone(model)):
+        for fit in (one.fit, one.fit_transform):
+            stream.truncate(0)
+            fit(X)
+            assert "iteration" in stream.getvalue()
+    stream.truncate(0)
+    make(2).fit(X)
+    assert (stream.getvalue(), WATCHERS) == ("", [])

@@ -325,8 +325,9 @@ def test_every_estimator_has_a_report(tmp_path: Path, name: str):
         ({"data": X * 1e-200, "weights": W * 1e-200}, "squares leave the range"),
         ({"sample_names": {"a", "b", "c", "d"}}, "sample_names must be a sequence of names, got set"),
         ({"sample_names": 4}, "sample_names must be a sequence of names, got int"),
+        ({"words": ("", "cell", "gene")}, "words must be three words, none of them empty"),
     ],
-    ids=["weights", "features", "samples", "image", "data", "nan", "large", "small", "set", "no-names"],
+    ids=["weights", "features", "samples", "image", "data", "nan", "large", "small", "set", "no-names", "no-word"],
 )
 def test_what_does_not_fit_is_refused(tmp_path: Path, options: dict[str, Any], message: str):
     data = options.pop("data", X)

@@ -12,7 +12,6 @@ this one removes it: far fewer stages, and it still works where most weights are
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,7 +25,7 @@ from partwise.algorithms.hals import hals
 from partwise.algorithms.loop import Ending, Progress, Stages, State, prefixed, under
 from partwise.algorithms.schedule import Adaptive, Look, look, relative_weights
 from partwise.algorithms.signal import Signal, nothing
-from partwise.exceptions import DegenerateDataWarning, InputError, user_level
+from partwise.exceptions import DegenerateDataWarning, InputError, warn_user
 from partwise.outcomes import CHANGE, KKT, Stop
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
@@ -316,11 +315,10 @@ def _check_signs(H: Array) -> None:
     """Tell if much is lost by setting negative entries to zero."""
     share = float((np.minimum(H, 0.0) ** 2).sum() / max((H**2).sum(), np.finfo(float).tiny))
     if share > SIGNED:
-        warnings.warn(
+        warn_user(
             f"nonnegative=True sets negative entries of the components to zero, {share:.0%} of their squared size: if "
             "the true parts are signed, leave it out",
             DegenerateDataWarning,
-            stacklevel=user_level(),
         )
 
 

@@ -7,7 +7,6 @@ learning topics in dominant admixture corpus", NIPS 2014.  Here records are rows
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from partwise.algorithms.kmeans import Clustering, Rule, best_start, lloyd
-from partwise.exceptions import DegenerateDataWarning, user_level
+from partwise.exceptions import DegenerateDataWarning, warn_user
 from partwise.kernels.threshold import find_partners, find_partners_listed, set_bits, threshold_rows
 from partwise.linalg.order import kth_largest
 from partwise.linalg.svd import truncated_svd
@@ -289,7 +288,7 @@ def basis_vectors(
 def tell(notes: list[str]) -> None:
     """One warning with everything that was done off the paper's path."""
     if notes:
-        warnings.warn(DegenerateDataWarning("; ".join(notes), kind="off-path"), stacklevel=user_level())
+        warn_user(DegenerateDataWarning("; ".join(notes), kind="off-path"))
 
 
 def _too_few(k: int, empty: Array) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares
 
-from partwise.exceptions import DegenerateDataWarning, Place, user_level
+from partwise.exceptions import DegenerateDataWarning, Place, warn_user
 
 Array = npt.NDArray[Any]
 
@@ -66,14 +65,13 @@ def shares_of(W: Array, amounts: Array) -> Array:
     empty = np.flatnonzero(totals <= 0.0)
     if len(empty):
         few = ", ".join(map(str, empty[:NAMED])) + (f" and {len(empty) - NAMED} more" if len(empty) > NAMED else "")
-        warnings.warn(
+        warn_user(
             DegenerateDataWarning(
                 f"sample(s) {few} use no part at all: their proportions are NaN",
                 parameter="X",
                 kind="empty",
                 place=Place(row=int(empty[0])),
-            ),
-            stacklevel=user_level(),
+            )
         )
     shares: Array = np.divide(P, totals[:, None], out=np.full_like(P, np.nan), where=totals[:, None] > 0.0)
     return shares

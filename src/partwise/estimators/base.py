@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
-from functools import partial
+from functools import partial, wraps
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -27,8 +26,9 @@ from partwise.estimators.naming import NamedParts
 from partwise.estimators.observing import NOTHING, Told, observe, startable, warn_untold
 from partwise.estimators.ranking import RankedFeatures
 from partwise.estimators.showing import Shown
+from partwise.estimators.watching import show_progress
 from partwise.estimators.weighing import Weighing, check_weighing, ready
-from partwise.exceptions import InputError, Place, user_level
+from partwise.exceptions import InputError, Place, warn_user
 from partwise.io.matching import aligned
 from partwise.io.objects import known
 from partwise.io.opening import open_source
@@ -66,7 +66,14 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
     _keeps_weights: ClassVar[bool] = False  # whether iterations go over weights of all samples, beside the rows
     weighing: Any = None  # see set_weighing
     weighing_: Weighing = Weighing()
+    verbose: int = 0  # whether fits are shown, as by show_progress
     _observed: Observed = COMPLETE  # during a fit: what is known of the data, and how much it counts
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        """Let every constructor take ``verbose``, which is a setting and none of its parameters."""
+        super().__init_subclass__(**how)
+        if "__init__" in vars(cls):
+            cls.__init__ = _watchable(cls.__init__)  # type: ignore[method-assign]
 
     def set_preparation(self, kind: str) -> Self:
         """Have the model prepare whatever it is given: `fit` learns how, and does it, and `transform` does it again.
@@ -385,15 +392,14 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
     def _tell(self) -> None:
         """Warn of what a fit has come to, when it is safe: a warning that is made an error does not lose it."""
         if np.isnan(self.reconstruction_error_):
-            warnings.warn(
+            warn_user(
                 "interrupted while the weights were computed; the components are kept, reconstruction_error_ is NaN",
                 RuntimeWarning,
-                stacklevel=user_level(),
             )
 
     def _fit_whole(self, X: Any, truth: Any = None, **how: Any) -> tuple[RowSource, Any]:
         """Fit, with all that a method does behind it, or leave everything as it was."""
-        with self._all_or_nothing():
+        with self._shown_fit(), self._all_or_nothing():
             fitted = self._fit(X, truth, **how)
         self._tell()
         return fitted
@@ -401,13 +407,16 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
     def _fit_decoded(self, X: Any, truth: Any = None, **how: Any) -> Any:
         """The same, and the weights as they are given back; Ctrl-C while they are computed leaves the components."""
         X = known(X)
-        with self._all_or_nothing():
+        with self._shown_fit(), self._all_or_nothing():
             source, W = self._fit(X, truth, weights=True, **how)
             given = None if W is None else self._given_back(X, source.deliver(W))
         self._tell()
         if given is None:
             raise KeyboardInterrupt
         return given
+
+    def _shown_fit(self) -> AbstractContextManager[None]:
+        return show_progress() if self.verbose else nullcontext()
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -780,7 +789,19 @@ def is_pair(init: Any) -> bool:
     return isinstance(init, tuple) and len(init) == 2 and all(np.ndim(one) == 2 for one in init)
 
 
-SETTINGS = ("preparation", "weighing")  # of all estimators, and parameters of none
+SETTINGS = ("preparation", "weighing", "verbose")  # of all estimators, and parameters of none
+
+
+def _watchable(init: Callable[..., None]) -> Callable[..., None]:
+    """The constructor that takes ``verbose`` too; its signature, from which scikit-learn reads parameters, stays."""
+
+    @wraps(init)
+    def make(self: Factorization, *args: Any, verbose: int = 0, **parameters: Any) -> None:
+        init(self, *args, **parameters)
+        if verbose:
+            self.verbose = verbose
+
+    return make
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.exceptions import DegenerateDataWarning, InputError, Place, user_level
+from partwise.exceptions import DegenerateDataWarning, InputError, Place, warn_user
 from partwise.io.opening import open_source
 from partwise.sources import Inspection, RowSource, blocks, brings_own_rows, inspect
 from partwise.sources.beside import SourceRows
@@ -113,7 +112,7 @@ def warn_untold(source: RowSource, k: int) -> None:
     if found:
         place = Place(column=int(columns[0])) if len(columns) else Place(row=int(rows[0]))
         text = f"{{parameter}} has {' and '.join(found)}"
-        warnings.warn(DegenerateDataWarning(text, parameter="X", kind="unknown", place=place), stacklevel=user_level())
+        warn_user(DegenerateDataWarning(text, parameter="X", kind="unknown", place=place))
 
 
 def unknown_rows(source: RowSource, least: int) -> npt.NDArray[np.int64]:

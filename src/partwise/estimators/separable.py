@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Protocol
@@ -20,7 +19,7 @@ from partwise.algorithms.separable_lp import LPAnchors, separable_lp
 from partwise.algorithms.spa import SPAResult, spa
 from partwise.algorithms.xray import SELECTIONS, Selection, xray
 from partwise.estimators.base import Factorization
-from partwise.exceptions import DegenerateDataWarning, user_level
+from partwise.exceptions import DegenerateDataWarning, warn_user
 from partwise.linalg.nnls import nnls
 from partwise.linalg.svd import truncated_svd
 from partwise.sources import Inspection, RowSource, blocks
@@ -74,13 +73,12 @@ class Separable(Factorization):
         self.anchors_ = picks.anchors
         if len(self.anchors_) < k and seen.largest > 0.0:  # that all is zero has been told
             count = len(self.anchors_)
-            warnings.warn(
+            warn_user(
                 DegenerateDataWarning(
                     f"{type(self).__name__} found only {count} of {k} anchors, which leave nothing to pick: the data "
                     f"has rank {count}, numerically or within the tolerance; there are {count} components",
                     kind="rank",
-                ),
-                stacklevel=user_level(),
+                )
             )
         self.separability_ = separability(view(source, self.axis, self._scale(source)), self.anchors_, picks.margins)
         if not len(self.anchors_):  # one component of zeros, as there must be one
@@ -501,11 +499,10 @@ class SeparableLP(Separable):
         )
         self.diagonal_, self.noise_, self.certificate_ = found.diagonal, found.noise, found.certificate
         if found.message:
-            warnings.warn(
+            warn_user(
                 f"SeparableLP: the linear program was not solved ({found.message}); the anchors are those of SPA. "
                 "Raise time_limit, or pick among fewer points",
                 ConvergenceWarning,
-                stacklevel=user_level(),
             )
         return found
 

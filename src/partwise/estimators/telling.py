@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from partwise.exceptions import DegenerateDataWarning, Place, user_level
+from partwise.exceptions import DegenerateDataWarning, Place, warn_user
 from partwise.outcomes import AVERAGE_ERROR, CHANGE, FIXED_POINT, GAP, KKT, Stop
 
 # by which the report knows that it has been told
@@ -132,7 +131,7 @@ def warn(stop: Stop, name: str, *, tol: float = 0.0) -> None:
     else:
         return
     told.stop = stop
-    warnings.warn(told, stacklevel=user_level())
+    warn_user(told)
 
 
 def warn_of_colour(colour: float, name: str) -> None:
@@ -143,7 +142,7 @@ def warn_of_colour(colour: float, name: str) -> None:
             "Parts vary from sample to sample, or one more is in the data; hold the components against those of "
             "Archetypes, which is made for it"
         )
-        warnings.warn(DegenerateDataWarning(text, kind="coloured"), stacklevel=user_level())
+        warn_user(DegenerateDataWarning(text, kind="coloured"))
 
 
 def warn_of_signs(below: npt.NDArray[Any], cost: float, name: str) -> None:
@@ -168,7 +167,7 @@ def warn_of_signs(below: npt.NDArray[Any], cost: float, name: str) -> None:
         f"entries: noise, or parts that vary from sample to sample, misled it. {outcome}; do not trust them without a "
         "look, and try Archetypes"
     )
-    warnings.warn(DegenerateDataWarning(text, kind="negative-part"), stacklevel=user_level())
+    warn_user(DegenerateDataWarning(text, kind="negative-part"))
 
 
 def warn_odd(odd: npt.NDArray[np.int64], name: str) -> None:
@@ -189,7 +188,7 @@ def warn_odd(odd: npt.NDArray[np.int64], name: str) -> None:
     text += f"{'was' if one else 'were'} set aside: no part is made of {'it' if one else 'them'} (odd_samples_)"
     told: Any = DegenerateDataWarning(text, parameter="X", kind="odd", place=Place(row=int(odd[0])))
     told.odd = odd
-    warnings.warn(told, stacklevel=user_level())
+    warn_user(told)
 
 
 def _by_cause(words: dict[str, str], stop: Stop, default: str = "it ended") -> str:

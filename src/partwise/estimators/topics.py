@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -26,7 +25,7 @@ from partwise.algorithms.topics import (
     word_rows,
 )
 from partwise.estimators.base import Factorization
-from partwise.exceptions import DegenerateDataWarning, InputError, user_level
+from partwise.exceptions import DegenerateDataWarning, InputError, warn_user
 from partwise.linalg.simplex import KL_TOL, Loss
 from partwise.sources import Inspection, RowSource
 
@@ -254,11 +253,10 @@ class AnchorTopics(Factorization):
             )
         anchors = find_anchors(rows, k, candidates, self.search)
         if len(anchors) < k:
-            warnings.warn(
+            warn_user(
                 DegenerateDataWarning(
                     f"only {len(anchors)} of {k} anchors could be told apart; there are so many topics", kind="rank"
-                ),
-                stacklevel=user_level(),
+                )
             )
         return anchors
 

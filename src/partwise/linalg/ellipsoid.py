@@ -7,7 +7,6 @@ left outside, which join the few while those well inside leave (cutting planes).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ import numpy.typing as npt
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from partwise.exceptions import InputError, user_level
+from partwise.exceptions import InputError, warn_user
 from partwise.sources import RowSource, blocks, source_of
 from partwise.sources.passes import single_blas_thread
 from partwise.sources.protocol import Block
@@ -115,7 +114,7 @@ def enclosing_ellipsoid(Y: Any, *, tol: float = 1e-10, inside: float = INSIDE, a
         found = _without_idle(source, T, _cutting_planes(source, T, tol, inside, added), tol)
     if not found.gap <= tol:
         message = f"enclosing_ellipsoid: the duality gap is {found.gap:.3g} > tol={tol:g}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=user_level())
+        warn_user(message, ConvergenceWarning)
     k = source.shape[1]
     F = T @ found.factor / np.sqrt(k * (1.0 + found.gap))
     numbers = np.arange(source.shape[0], dtype=np.int64)

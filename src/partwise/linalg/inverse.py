@@ -6,7 +6,6 @@ inverse.  A compiled simplex method solves each; a column that it cannot prove o
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -16,7 +15,7 @@ import numpy.typing as npt
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from partwise.exceptions import InputError, Place, user_level
+from partwise.exceptions import InputError, Place, warn_user
 from partwise.kernels.inverse import descend
 from partwise.linalg.certificate import Certificate
 from partwise.linalg.nnls import check_components
@@ -133,12 +132,11 @@ def left_inverse(
         kept = _rescaled(P, exponents, np.float32 if getattr(H, "dtype", None) == np.float32 else np.float64)
         certificate = _certify(scaled, exponents, P, scipy.linalg.solve_triangular(R, Y), kept, norm)
     if not certificate.gap <= tol:
-        warnings.warn(
+        warn_user(
             f"left_inverse: the relative duality gap is {certificate.gap:.3g} > tol={tol:g} "
             f"(column {certificate.gaps.argmax()}); the condition number of H, its rows scaled alike, is about "
             f"{np.linalg.cond(R):.2g}",
             ConvergenceWarning,
-            stacklevel=user_level(),
         )
     return (kept, certificate) if return_certificate else kept
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -16,7 +15,7 @@ from partwise.belief.judging import judged
 from partwise.belief.telling import verdict_line
 from partwise.estimators.base import Ended, Factorization
 from partwise.estimators.catalog import AUTO, find_method
-from partwise.exceptions import DegenerateDataWarning, InputError, user_level
+from partwise.exceptions import DegenerateDataWarning, InputError, warn_user
 from partwise.noise import Noise, measure_noise
 from partwise.outcomes import Stop
 from partwise.parts.methods import Chosen, find_parts
@@ -191,7 +190,7 @@ class Parts(Ended, Factorization):
         k = max(1, int(choice.low if choice.k is None else choice.k))
         if choice.verdict == "undecided":
             told = DegenerateDataWarning(unsure_of(str(choice), k), kind="not-determined")
-            warnings.warn(told, stacklevel=user_level())
+            warn_user(told)
         return k, choice
 
     def _noise(self, source: RowSource, k: int) -> Noise:
@@ -210,13 +209,11 @@ class Parts(Ended, Factorization):
             if error.kind == "changed":
                 raise
             told = DegenerateDataWarning(f"Parts: the parts were not judged: {error}", kind="not-judged")
-            warnings.warn(told, stacklevel=user_level())
+            warn_user(told)
             return None
         lost = sum(row.verdict == "not determined" for row in verdicts)
         if lost:
-            warnings.warn(
-                DegenerateDataWarning(undetermined(lost, len(verdicts)), kind="not-determined"), stacklevel=user_level()
-            )
+            warn_user(DegenerateDataWarning(undetermined(lost, len(verdicts)), kind="not-determined"))
         return verdicts
 
     def _check_restored(self) -> None:

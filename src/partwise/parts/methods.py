@@ -15,7 +15,7 @@ from partwise.estimators import Archetypes, Bayes, Facets, Likelihood, Precondit
 from partwise.estimators.base import Factorization
 from partwise.estimators.catalog import Method
 from partwise.estimators.weighing import paying
-from partwise.exceptions import InputError, user_level
+from partwise.exceptions import InputError, warn_user
 from partwise.metrics import match_components
 from partwise.noise import Noise
 from partwise.noise.model import COUNTS, INDEPENDENT
@@ -156,7 +156,7 @@ class _Search:
     def end(self, model: Factorization) -> Factorization:
         """Take a model, with what it warned of."""
         for warning in self.warned.get(id(model), ()):
-            warnings.warn(warning.message, stacklevel=user_level())
+            warn_user(warning.message)
         return model
 
     def named(self, method: Method) -> Factorization:

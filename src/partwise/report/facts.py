@@ -17,7 +17,6 @@ from partwise.outcomes import Stop
 from partwise.report.naming import shown
 from partwise.report.rows import Rows, Selected, pass_over
 from partwise.sources import RowSource, blocks
-from partwise.sources import inspect as look_at
 
 Array = npt.NDArray[Any]
 Curve = tuple[str, Array, Array]  # name, iterations (or samples learnt), positive values
@@ -133,8 +132,6 @@ class Facts:
         What lies outside as many dimensions as there are parts looks like.
     odd : ndarray of int
         Samples that were set aside because they are unlike all others.
-    zero_columns : int
-        Features that are zero in all samples.
     scattering : str
         Whether the weights are scattered enough for the parts to be unique, where the method says so.
     verdicts : tuple of Verdict
@@ -171,7 +168,6 @@ class Facts:
     noise: NoiseKind | None = None
     unknown: float = 0.0
     odd: Array = field(default_factory=lambda: np.zeros(0, int))
-    zero_columns: int = 0
     scattering: str = ""
     verdicts: tuple[Verdict, ...] = ()
     bands: tuple[Array, Array] | None = None
@@ -263,7 +259,6 @@ def gather(
         noise=None if unknown else noise_of(model, source),
         unknown=unknown,
         odd=_odd(inner, source),
-        zero_columns=look_at(source).zero_columns,
         scattering=str(getattr(inner, "scattering_", "")),
         verdicts=() if verdicts is None else tuple(verdicts[int(i)] for i in order),
         bands=None if bands is None else tuple(end[order] for end in bands.interval()),  # type: ignore[arg-type]

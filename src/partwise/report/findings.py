@@ -171,7 +171,7 @@ def _zero_rows(facts: Facts, names: Names) -> Finding | None:
 
 
 def _zero_columns(facts: Facts) -> Finding | None:
-    zero = facts.zero_columns
+    zero = int(np.count_nonzero(~facts.rows.support))
     return ("Zero columns", f"{count(zero, 'feature is', 'features are')} zero in all samples.") if zero else None
 
 

@@ -71,6 +71,8 @@ class Rows:
         Samples that are poorly explained, and all-zero ones.
     zero_rows : ndarray
         Numbers of the first zero rows.
+    support : ndarray of shape (n_features,)
+        Whether a feature is more than zero anywhere.
     best : tuple of Selected
         For each part the samples that show it best: the part's share in the sample's mass times the share of the
         sample that is explained; values are the former.
@@ -89,6 +91,7 @@ class Rows:
     poor: int
     n_zero: int
     zero_rows: Array
+    support: Array
     best: tuple[Selected, ...]
     worst: Selected
     unexplained: Array
@@ -136,7 +139,7 @@ def _look(block: Block, numbers: Array, weights: Any = None, *, model: Any, Ht: 
     totals = amounts.sum(axis=1)
     shares = amounts / np.where(totals > 0.0, totals, 1.0)[:, None]
     used = totals > 0.0
-    something = blocks.support(block)[0]
+    something, support = blocks.support(block)
     unexplained = left / np.where(norms > 0.0, norms, 1.0)
     unexplained[~something] = 0.0
     scores = shares * np.clip(1.0 - unexplained, 0.0, 1.0)[:, None]
@@ -148,6 +151,7 @@ def _look(block: Block, numbers: Array, weights: Any = None, *, model: Any, Ht: 
         poor=int((unexplained > POOR).sum()),
         n_zero=int((~something).sum()),
         zero_rows=numbers[~something][:NAMED],
+        support=support,
         best=tuple(Selected.best(numbers, scores[:, j], shares[:, j], BEST) for j in range(W.shape[1])),
         worst=Selected.best(numbers, unexplained, unexplained, WORST),
         unexplained=unexplained[something & (numbers % steps[0] == 0)],
@@ -164,6 +168,7 @@ def _merge(a: Rows, b: Rows) -> Rows:
         poor=a.poor + b.poor,
         n_zero=a.n_zero + b.n_zero,
         zero_rows=np.concatenate([a.zero_rows, b.zero_rows])[:NAMED],
+        support=a.support | b.support,
         best=tuple(x.with_(y, BEST) for x, y in zip(a.best, b.best, strict=True)),
         worst=a.worst.with_(b.worst, WORST),
         unexplained=np.concatenate([a.unexplained, b.unexplained]),

@@ -102,6 +102,8 @@ def write_report(
     ('report.html', True)
     """
     check_is_fitted(model)
+    if len(words) != 3 or not all(isinstance(word, str) and word.strip() for word in words):
+        raise InputError(f"{{parameter}} must be three words, none of them empty, got {words!r}", parameter="words")
     templates(TEMPLATES)  # what is missing is told before the pass over the data
     source, table = _opened(data)
     n, m = source.shape

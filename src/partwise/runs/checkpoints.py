@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import json
 import time
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from safetensors.numpy import save as to_safetensors
 
 from partwise.algorithms.loop import Progress
 from partwise.door.guard import fail, reading
-from partwise.exceptions import InputError, user_level
+from partwise.exceptions import InputError, warn_user
 from partwise.io.atomic import write_atomically
 from partwise.io.model import decode, encode
 from partwise.outcomes import Stop
@@ -123,7 +122,7 @@ class Checkpoints:
             write_state(self.path, progress.state, {"n_iter": progress.n_iter})
         except OSError as error:
             reason = error.strerror or error
-            warnings.warn(f"there is no checkpoint: {self.path} cannot be written ({reason})", stacklevel=user_level())
+            warn_user(f"there is no checkpoint: {self.path} cannot be written ({reason})")
             self.every = float("inf")
         now = time.monotonic()
         self._next = now + max(self.every, (now - begin) * (1.0 / self.share - 1.0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from partwise.exceptions import DegenerateDataWarning, InputError, Place, ReaderError, user_level
+from partwise.exceptions import DegenerateDataWarning, InputError, Place, ReaderError, warn_user
 from partwise.sources import blocks
 from partwise.sources.protocol import Block, RowSource
 
@@ -97,7 +96,7 @@ class Inspection:
             told = DegenerateDataWarning(
                 f"{{parameter}} has {' and '.join(found)}; {follows}", parameter=name, kind="empty"
             )
-            warnings.warn(told, stacklevel=user_level())
+            warn_user(told)
 
 
 # what was seen of a source, as long as that lives: its rows do not change

@@ -10,7 +10,6 @@ import io
 import os
 import tempfile
 import time
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from partwise.exceptions import InputError, Place, user_level
+from partwise.exceptions import InputError, Place, warn_user
 from partwise.sources.chunked import MemmapSource
 
 Array = npt.NDArray[Any]
@@ -93,7 +92,7 @@ class TextStream:
 
     def _begin_anew(self) -> None:
         told = f"{self.name} was cut or replaced; it is read from its first line again"
-        warnings.warn(told, RuntimeWarning, stacklevel=user_level())
+        warn_user(told, RuntimeWarning)
         self._file.close()
         self._file = Path(self.name).open("rb")  # noqa: SIM115
         self._watch = _Watch(Path(self.name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from partwise.algorithms.hals import dense
 from partwise.algorithms.signal import Signal, clear_rows
 from partwise.algorithms.spa import spa
-from partwise.exceptions import DegenerateDataWarning, InputError, Place, user_level
+from partwise.exceptions import DegenerateDataWarning, InputError, Place, warn_user
 from partwise.linalg.nnls import check_components
 from partwise.linalg.svd import truncated_svd
 from partwise.sources import Inspection, RowSource, blocks
@@ -169,13 +168,12 @@ def pure_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Ge
         if len(anchors) == k or seen.n_negative or not ((sums > 0.0) & (scale == 0.0)).any():
             break
     if len(anchors) < k and seen.largest > 0.0:  # that all is zero has been told
-        warnings.warn(
+        warn_user(
             DegenerateDataWarning(
                 f"only {len(anchors)} of {k} pure records were found (the data has numerical rank "
                 f"{len(anchors)}); the other starting components are random",
                 kind="rank",
-            ),
-            stacklevel=user_level(),
+            )
         )
     H = random_start(source, k, seen=seen, rng=rng)
     if len(anchors):
@@ -213,13 +211,12 @@ def near_pure_start(signal: Signal, *, k: int, rng: np.random.Generator) -> Arra
     if len(anchors) < rank:
         anchors = spa(signal.rows, rank, row_scale=signal.inverse_size).anchors
     if rank < k:
-        warnings.warn(
+        warn_user(
             DegenerateDataWarning(
                 f"only {rank} of {k} components can be told apart (the data has numerical rank {rank}); "
                 "the others are zero",
                 kind="rank",
-            ),
-            stacklevel=user_level(),
+            )
         )
     points = np.asarray(signal.rows.take(anchors), np.float64) * signal.inverse_size[anchors][:, None]
     noise = (signal.row_noise * signal.inverse_size)[anchors]
