@@ -12,6 +12,7 @@ BETWEEN = {"partwise", "sklearn", "joblib", "contextlib"}  # what may lie betwee
 KINDS = {
     "value": "an argument is not what it must be",
     "unknown": "a name that is none of those there are",
+    "option": "an option that a method does not have, or that must be something else",
     "elsewhere": "an argument that is given in another way",
     "negative": "entries below zero where none may be",
     "zero": "entries that are zero where none may be",

@@ -93,6 +93,15 @@ class Field:
             self._refuse_settings()
         elif job.field is None and job.map_shape is not None:
             self.table = self.profile.shaped(table, self.settings)
+        if self.settings.reference is not None:
+            self.known(self.settings.reference)  # before the fit, not after it
+
+    def known(self, reference: Table) -> tuple[list[str], Any]:
+        """Names and rows of the known parts, over the features of the data."""
+        from partwise.profiles.reference import aligned_reference
+
+        with told(2):
+            return aligned_reference(reference, self.table.feature_names, self.table.X.shape[1])
 
     def _refuse_settings(self) -> None:
         if self.job.reference is not None and self.job.fixed is not None:
@@ -104,15 +113,12 @@ class Field:
 
     def fixed(self) -> tuple[list[str], Any]:
         """Names and rows of the parts that stay as they are."""
-        from partwise.profiles.reference import aligned_reference
-
         wanted = self.job.fixed
         if wanted is None:
             return [], None
         if self.settings.reference is None:
             raise Failure("--fixed names parts of --reference: give the file that has them", 2)
-        with told(2):
-            names, rows = aligned_reference(self.settings.reference, self.table.feature_names, self.table.X.shape[1])
+        names, rows = self.known(self.settings.reference)
         chosen = names if wanted == "all" else [name.strip() for name in wanted.split(",") if name.strip()]
         unknown = next((name for name in chosen if name not in names), None)
         if unknown is not None or not chosen:

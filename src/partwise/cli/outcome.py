@@ -55,10 +55,9 @@ def other_methods(error: BaseException | None, source: RowSource) -> str:
     if getattr(error, "kind", "") != "negative":
         return ""
     why = centred(source)
-    if why is not None:
-        return f". I{suspected(why)[1:]}"
+    reason = "" if why is None else f". I{suspected(why)[1:]}"
     signed = [method.name for method in METHODS.values() if method.kind._allow_negative]
-    return f". These methods take negative data: {', '.join(signed)}"
+    return f"{reason}. What takes negative data is --method {', '.join(signed[:-1])} or {signed[-1]}"
 
 
 def decided(model: Any) -> str:

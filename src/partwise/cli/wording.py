@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from partwise.outcomes import Stop
 
 FLAGS = {"X": "the data", "n_components": "-k", "random_state": "--seed", "init": "--init"}
+FLAGS |= {"max_iter": "--max-iter", "tol": "--tol", "missing": "--missing"}
+FLAGS |= {"method": "--method", "preparation": "--preprocess"}
 FLAGS |= {"map_shape": "--map-shape", "reference": "--reference", "names": "--names"}
 TWO_WAYS = ("header", "row_names")
 HINTS = {  # by what is wrong, and with which argument
     ("features", "names"): "; --fill-missing takes missing ones for 0, --ignore-extra drops unknown ones",
-    ("value", "init"): " A file of components can be given too, and there is none of that name.",
+    ("not-finite", "X"): "; `fit --missing nan` takes NaN for what is not known",
+    ("option", "init"): " A file of components can be given too, and there is none of that name.",
 }
 
 
@@ -31,8 +34,9 @@ def worded(error: InputError | DegenerateDataWarning, table: Table | None = None
     place = _named(error.place, table if name == "X" else None)
     if error.kind == "negative" and name == "X":
         return f"it has negative values, the first in {place}; this method needs data >= 0, and clips nothing by itself"
-    # an option keeps its name: it is said to be one
-    text = error.worded(name if error.kind == "value" or flag is None else flag, place)
+    text = error.worded(flag or name, place)
+    if error.kind == "option":
+        text = f"{flag or f'--set {name}'}: {error.worded(name, place)}"
     return text + HINTS.get((error.kind, name), "")
 
 

@@ -271,5 +271,10 @@ def find_method(name: str) -> Method:
     near = get_close_matches(wanted, known, n=1)
     hint = f"did you mean {known[near[0]].name}? " if near else ""
     if wanted in ("nmf", "mf", "sklearn", "cd"):
-        hint = "every method here is one of NMF: hals is what scikit-learn calls NMF(solver='cd'), mu its solver='mu'. "
-    raise InputError(f"there is no method {name!r}; {hint}the methods are {', '.join(METHODS)}")
+        hint = "every method here is one of NMF: hals is what scikit-learn calls NMF(solver='cd'), mu its solver='mu'; "
+    known_ones = ", ".join(METHODS)
+    raise InputError(
+        f"{{parameter}}: there is no method {name!r}; {hint}the methods are {known_ones}",
+        parameter="method",
+        kind="unknown",
+    )

@@ -73,9 +73,10 @@ class NamedParts:
         if len(given) != len(now):
             raise _wrong(f"{{parameter}} has {len(given)} names for {len(now)} parts")
         if not all(given) or max(map(len, given)) > LONGEST:
-            raise _wrong(f"a name has 1 to {LONGEST} characters")
+            raise _wrong(f"{{parameter}}: a name has 1 to {LONGEST} characters")
         if len(set(given)) != len(given):
-            raise _wrong(f"{next(name for name in given if given.count(name) > 1)!r} is the name of two parts")
+            twice = next(name for name in given if given.count(name) > 1)
+            raise _wrong(f"{{parameter}}: {twice!r} is the name of two parts")
         self.part_labels_ = np.array(given, dtype=object)
         return self
 

@@ -108,7 +108,7 @@ def build(method: Method, n_components: int | None, given: Mapping[str, Any], se
             raise InputError(
                 f"{method.name} has no option {name!r}; {hint}its options are {', '.join(known)}",
                 parameter=name,
-                kind="unknown",
+                kind="option",
             )
         _check_kind(method, name, given[name])
     model = method.kind(n_components, **given)
@@ -122,9 +122,13 @@ def build(method: Method, n_components: int | None, given: Mapping[str, Any], se
 def _check_kind(method: Method, name: str, value: Any) -> None:
     """What scikit-learn takes for a number, and the methods do not."""
     if isinstance(value, bool) and "boolean" not in method.kind._parameter_constraints[name]:
-        raise InputError(f"option {{parameter}} of {method.name} must not be true or false", parameter=name)
+        raise InputError(
+            f"option {{parameter}} of {method.name} must not be true or false", parameter=name, kind="option"
+        )
     if isinstance(value, int) and abs(value) > LARGEST:
-        raise InputError(f"option {{parameter}} of {method.name} is too large: at most {LARGEST}", parameter=name)
+        raise InputError(
+            f"option {{parameter}} of {method.name} is too large: at most {LARGEST}", parameter=name, kind="option"
+        )
 
 
 def _check_value(method: Method, name: str, value: Any) -> None:
@@ -135,7 +139,7 @@ def _check_value(method: Method, name: str, value: Any) -> None:
     words = list(dict.fromkeys(_worded(one) for one in allowed if not one.hidden))
     either = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
     told = f"option {{parameter}} of {method.name} must be {either}. It is {value!r}."
-    raise InputError(told, parameter=name)
+    raise InputError(told, parameter=name, kind="option")
 
 
 def _worded(allowed: Any) -> str:

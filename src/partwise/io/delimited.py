@@ -77,6 +77,10 @@ def _read(path: Path, text: Iterator[Chunk], rows: Rows, told: tuple[Any, ...], 
         first = Chunk(first.lines + more.lines, first.first)
     kept = _after_comments(first)
     layout, names_line = find_layout(path, kept, *told)
+    if len(kept.lines) == 1 and not any(
+        number(cell, comma=layout.decimal_comma) is not None for cell in layout.cells(kept.lines[0])
+    ):
+        raise fail(path, "has one line, of names, and no numbers", kept.first, kind="empty")
     width = layout.width - layout.row_names
     names: list[str] = []
     numbers: list[int] = []  # of the lines that hold the names
@@ -160,9 +164,10 @@ class _Block:
         for i, line in enumerate(lines):
             cells = self.layout.cells(line)
             if len(cells) != self.layout.width:
-                text = f"{len(cells)} cells, but {self.layout.width} in other lines"
+                text = f"{len(cells)} cells, but {self.layout.width} in other lines; "
+                text += "{parameter} says what is between them"
                 text = "a quoted cell goes on in the next line" if line.count('"') % 2 else text
-                raise fail(self.path, text, self.numbers[i])
+                raise fail(self.path, text, self.numbers[i], parameter="delimiter")
             if self.layout.row_names:
                 self.names.append(cells.pop(0))
             block[i] = [self._value(cell, j, i) for j, cell in enumerate(cells)]
@@ -177,7 +182,9 @@ class _Block:
         place = column + 1 + self.layout.row_names
         point = self.layout.decimal_comma and number(cell) is not None
         rest = ", as decimals have a comma in this file; write all numbers one way" if point else ""
-        raise fail(self.path, f"{cell[:SHOWN]!r} in column {place} is not a number{rest}", self.numbers[row])
+        rest = rest or "; a column of texts is named by {parameter}"
+        text = f"{cell[:SHOWN]!r} in column {place} is not a number{rest}"
+        raise fail(self.path, text, self.numbers[row], parameter="decimal" if point else "text")
 
 
 def _header(path: Path, chunk: Chunk, layout: Layout, names_line: int | None, duplicates: str) -> list[str] | None:

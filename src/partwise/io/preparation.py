@@ -116,8 +116,9 @@ def _check(source: RowSource, kind: str) -> None:
         smallest = source.reduce(_smallest, combine=min)
         if smallest < 1.0:
             raise InputError(
-                f"tfidf is for counts, and the data has entries between 0 and 1, such as {smallest:.3g}; "
-                "take log1p or unit"
+                f"{{parameter}}: tfidf is for counts, and the data has entries between 0 and 1, such as "
+                f"{smallest:.3g}; take log1p or unit",
+                parameter="preparation",
             )
 
 

@@ -90,6 +90,8 @@ def read(
         return replace(table, origin=str(path), notes=(f"unpacked ({kind})", *table.notes))
     if format is None:
         format = find_format(place)
+        if format in ("delimited", "parquet") and "text" in options:  # a table, of which a column is wanted
+            format = "documents"
     elif format not in FORMATS:
         raise InputError(
             f"{{parameter}} must be one of {', '.join(sorted(FORMATS))}, got {format!r}",
