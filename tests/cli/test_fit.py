@@ -892,7 +892,7 @@ def test_kill_9(folder: Path, program: Program) -> None:
         (["bad.csv", "-k", "1"], "bad.csv, line 3", 2),
         (["nan.csv", "-k", "2"], "nan.csv: the data contains 1 NaN or infinity value(s), the first in row 3 ('s3')", 2),
         (["negative.npy", "-k", "2", "-m", "hals"], "row 3, column 5 (counted from 0); this method needs data >= 0", 2),
-        (["negative.npy", "-k", "2", "-m", "hals"], "These methods take negative data: parts, facets", 2),
+        (["negative.npy", "-k", "2", "-m", "hals"], "What takes negative data is --method parts, facets", 2),
         (["empty.npy", "-k", "2"], "empty.npy: there is no number in it", 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

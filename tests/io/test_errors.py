@@ -23,11 +23,17 @@ from partwise.exceptions import InputError, ReaderError
 BANNER = "%%MatrixMarket matrix coordinate real general\n"
 
 TEXTS = {
-    "ragged.csv": ("a,b\n1,2\n3,4,5\n", "ragged.csv, line 3: 3 cells, but 2 in other lines"),
-    "word.csv": ("a,b\n1,2\n3,x7\n", "word.csv, line 3: 'x7' in column 2 is not a number"),
+    "ragged.csv": (
+        "a,b\n1,2\n3,4,5\n",
+        "ragged.csv, line 3: 3 cells, but 2 in other lines; delimiter says what is between them",
+    ),
+    "word.csv": (
+        "a,b\n1,2\n3,x7\n",
+        "word.csv, line 3: 'x7' in column 2 is not a number; a column of texts is named by text",
+    ),
     "mixed.csv": (
         "width,height,kind\n1,2,rose\n1,3,lily\n",
-        "mixed.csv, line 2: 'rose' in column 3 is not a number",
+        "mixed.csv, line 2: 'rose' in column 3 is not a number; a column of texts is named by text",
     ),
     "columns.csv": (
         "id,a,b,a\nx,1,2,3\n",
@@ -42,7 +48,7 @@ TEXTS = {
         'id,a\nz,3\n"x,1\ny",2\n',
         "quote.csv, line 3: a quoted cell goes on in the next line",
     ),
-    "header.csv": ("a,b,c\n", "header.csv, line 1: 'b' in column 2 is not a number"),
+    "header.csv": ("a,b,c\n", "header.csv, line 1: has one line, of names, and no numbers"),
     "blank.csv": ("\n\n", "blank.csv: there is no number in it"),
     "empty.csv": ("", "empty.csv: is empty"),
     "zero.csv": ("a,b\n" * 2000 + "1,\0\n", "zero.csv, line 2001: there is a zero byte: this is no text"),

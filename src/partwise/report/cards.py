@@ -115,7 +115,7 @@ def _band(facts: Facts, i: int, view: View) -> tuple[float, str]:
 def _bars(h: Array, top: Array, names: Names, signed: bool) -> list[tuple[str, float, float, str]]:
     """Name, where the bar begins, how long it is, share in the part; zero is in the middle if there are signs."""
     zero, unit = (50.0, 50.0) if signed else (0.0, 100.0)
-    largest, total = float(np.abs(h).max()), float(np.abs(h).sum())
+    largest, total = float(np.abs(h[top]).max()), float(np.abs(h).sum())  # the largest entry may not be shown
     bars = []
     for j in top[h[top] != 0.0]:
         length = unit * abs(float(h[j])) / largest
