@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -255,3 +256,16 @@ def test_the_last_digits_do_not_decide_when_it_ends() -> None:
         cost = cost.added(value, 1.0)
     assert (cost.idle, cost.least) == (2, 1.0)
     assert cost.added(1.0 - 1e-11, 1.0).idle == 0  # slow, but a fall
+
+
+@pytest.mark.parametrize("beta_loss", ["frobenius", "kullback-leibler", "itakura-saito"])
+def test_every_forget_factor_forgets_from_the_first_batches_on(beta_loss: str) -> None:
+    """Of divergences 0.7 was as 1 for seventy batches, as these count for little at first whatever it is."""
+    rng = np.random.default_rng(0)
+    batches = [rng.gamma(0.5, size=(50, 3)) @ rng.gamma(0.3, size=(3, 20)) + 1e-3 for _ in range(20)]
+    found = []
+    for factor in (0.4, 0.7, 1.0):
+        model = pw.MiniBatchNMF(3, beta_loss=beta_loss, forget_factor=factor, batch_size=50, random_state=0)
+        found.append(model.partial_fit(iter(batches)).components_)
+    size = np.abs(found[-1]).max()
+    assert min(np.abs(a - b).max() for a, b in pairwise(found)) > 1e-3 * size

@@ -328,3 +328,17 @@ def test_likelihood_with_weights_of_entries_is_exact(form: Any) -> None:
 def test_weights_that_are_none(told: dict[str, Any], match: str) -> None:
     with pytest.raises(InputError, match=match):
         pw.HALS(K).fit(X, **told)
+
+
+def test_rounds_with_holes_that_begin_in_single_precision_end_in_double(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    data = rng.gamma(0.5, size=(60, 3)) @ rng.gamma(0.5, size=(3, 20)) + 0.05 * rng.random((60, 20))
+    data[rng.random(data.shape) < 0.3] = np.nan
+    whole = pw.HALS(3, missing="nan", tol=1e-7, max_iter=5000, random_state=0).fit(data)
+    monkeypatch.setattr("partwise.algorithms.hals.LIGHT_WORK", 0)
+    types: list[Any] = []
+    watch = [lambda progress: types.append(progress.state["W"].dtype)]
+    begun = pw.HALS(3, missing="nan", tol=1e-7, max_iter=5000, random_state=0, callbacks=watch).fit(data)
+    assert (types[0], types[-1]) == (np.float32, np.float64)
+    assert begun.kkt_ <= 1e-7
+    assert begun.reconstruction_error_ == pytest.approx(whole.reconstruction_error_, rel=1e-6)

@@ -249,7 +249,7 @@ class Learner:
         """Learn a batch, which leaves ``left`` of the past and is such a ``share`` of a pass; the cost of a sample."""
         block = self._ready(block)
         W, sums, cost = self._look(block, samples)
-        left = min(left, self.steps / (self.steps + self.bound.young))
+        left = left * self.steps / (self.steps + self.bound.young)
         past = left * self.past[0] + sums[0], left * self.past[1] + sums[1]
         counted = left * self.counted + _count(block, samples)
         pair = self._pair(counted)

@@ -147,6 +147,11 @@ class AND(Floored, Monitored):
     n_features_in_ : int
         Number of features.
 
+    Notes
+    -----
+    ``sample_weight`` may be any numbers with thresholds that are numbers, without `monitor` and weighing: gradient
+    steps are then sums over samples. Otherwise whole numbers, how often a sample is there.
+
     References
     ----------
     .. [1] Y. Li, Y. Liang, "Provable Alternating Gradient Descent for Non-negative Matrix Factorization with Strong

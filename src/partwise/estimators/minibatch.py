@@ -50,7 +50,7 @@ class MiniBatchNMF(Streamed, BetaLoss):
     forget_factor : float, default=0.7
         What is left of the weight of a batch after another pass over the data; in ``partial_fit`` after another
         ``batch_size`` samples. 1 forgets nothing, for a stream that stays as it is; 0 remembers one batch alone.
-        Whatever it is, the batches so far count for no more than a fifth of them would (a thirtieth, for
+        Beside that, the batches so far count for no more than a fifth of them would (a thirtieth, for
         divergences other than the squared error): the first ones were explained by a mere start.
     l1_W, l2_W, l1_H, l2_H : float, default=0
         Penalties; their meaning depends neither on the number of samples nor of features. Those of one factor alone
@@ -106,6 +106,9 @@ class MiniBatchNMF(Streamed, BetaLoss):
     -----
     For divergences other than the squared error no entry of a component falls below 1e-8 of their mean: a word that is
     in no text of a batch may be in one of the next.
+
+    ``sample_weight`` may be any numbers, in ``fit`` and ``partial_fit``; ``batch_size`` counts samples, forgetting
+    counts weights.
 
     Parameters of scikit-learn's class of the same name that are not here: ``alpha_W``, ``alpha_H`` and ``l1_ratio``
     (``l1_W`` is ``alpha_W * l1_ratio``, ``l2_W`` is ``alpha_W * (1 - l1_ratio)``); ``fresh_restarts`` and what belongs
