@@ -196,7 +196,7 @@ def _of_ranger(group: Any, modality: str) -> tuple[str, Any]:
     check_form(columns)
     genes = group["features/name" if "features" in group else "gene_names"].asstr()[:]
     obs, var = pd.DataFrame(index=group["barcodes"].asstr()[:]), pd.DataFrame(index=genes)
-    data = anndata.AnnData(sp.csr_matrix(columns.T), obs=obs, var=var, uns={RANGER: True})  # the only sparse kind of anndata 0.10
+    data = anndata.AnnData(sp.csr_matrix(columns.T), obs=obs, var=var, uns={RANGER: True})  # all that 0.10 takes
     if "features/feature_type" not in group:
         return "", data
     kinds = group["features/feature_type"].asstr()[:]
