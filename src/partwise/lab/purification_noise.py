@@ -248,6 +248,12 @@ def _noise_at_zero(result: Reproduction, method: str, claim: Claim) -> str:
     )
 
 
+def _few_parts(result: Reproduction, method: str, claim: Claim) -> str:
+    rows = result.table.where(method=method, c=C)
+    of = ", ".join(f"{told(rows.worst('largest_N', n=n), '.4f')} at n = {n}" for n in rows.distinct("n"))
+    return f"The largest over the seeds: {of}. The proof is for n large enough; six parts are too few in some draws."
+
+
 PROOF = Experiment(
     name="purification-proof",
     title="The proof line by line, with infinitely many samples",
@@ -273,7 +279,7 @@ PROOF = Experiment(
         "E1",
     ),
     statistics={"growth": growth, "straight": straight},
-    explanations={"noise_at_zero": _noise_at_zero},
+    explanations={"noise_at_zero": _noise_at_zero, "few_parts": _few_parts},
     figures=(
         Figure("The coupled potential", figures.way("n_iter", "potential", across="iterations")),
         Figure(
