@@ -24,11 +24,15 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import partwise as pw
 from partwise.estimators.penalised import Penalised
 from partwise.exceptions import DegenerateDataWarning, InputError
+
+# scikit-learn 1.6 cannot be tested beside array-api-compat without it; SciPy, which is here already, does not see it
+with pytest.MonkeyPatch.context() as patch:
+    patch.setenv("SCIPY_ARRAY_API", "1")
+    from sklearn.utils.estimator_checks import parametrize_with_checks
 
 INITS = ("pure", "nndsvd", "nndsvda", "random")
 

@@ -222,7 +222,8 @@ def test_a_start_of_zeros_is_refused(name: str):
         getattr(pw, name)(2, init=np.zeros((2, 12))).fit(X)
 
 
-def test_one_feature_is_told_as_scikit_learn_wants_it():
+def test_one_feature_is_told_as_scikit_learn_wants_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # as in tests/contracts/test_estimators.py
     from sklearn.utils.estimator_checks import check_fit2d_1feature
 
     check_fit2d_1feature("AnchorTopics", pw.AnchorTopics())
