@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 
 import partwise as pw
 from partwise.estimators.catalog import METHODS
-from partwise.exceptions import InputError
+from partwise.exceptions import DegenerateDataWarning, InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -161,3 +162,48 @@ def test_samples_are_told_by_their_own_numbers() -> None:
     np.testing.assert_array_equal(anchors.separability_.anchors, anchors.anchors_)
     records = pw.TSVD(K, random_state=0).fit(X, sample_weight=WEIGHTS).pure_records_
     assert all(len(set(rows)) == len(rows) and rows.max(initial=0) < N for rows in records)
+
+
+@pytest.mark.parametrize("method", ["facets", "auto"])
+def test_parts_tells_of_samples_by_their_own_numbers(method: str) -> None:
+    odd = X.copy()
+    odd[7], odd[11] = 50.0 * np.random.default_rng(3).random(24), 0.0
+    with pytest.warns(DegenerateDataWarning) as caught:
+        pw.Parts(K, method=method, random_state=0, judge=False).fit(odd, sample_weight=np.full(N, 2))
+    told = {warning.message.kind: str(warning.message) for warning in caught if hasattr(warning.message, "kind")}
+    assert "1 all-zero row(s): 11;" in told["empty"]
+    if method == "facets":
+        assert "sample 7 is unlike" in told["odd"]
+
+
+def test_judge_refuses_weights_that_the_method_does() -> None:
+    """Halves that refuse them are no halves in which parts are not found."""
+    with pytest.raises(InputError, match="sample_weight of SPA must be whole numbers"):
+        pw.judge(pw.SPA(K).fit(X), X, sample_weight=np.full(N, 0.5))
+
+
+def test_a_part_does_not_begin_with_a_sample_that_does_not_count() -> None:
+    rows, weights = np.zeros((20, 12)), np.ones(20)
+    rows[:, :6] = RNG.random((20, 6))
+    rows[4], weights[4] = 100.0 * (np.arange(12) >= 6), 0.0
+    start = np.vstack([np.repeat([1.0, 0.0], 6), np.zeros(12)])
+    found = pw.MiniBatchNMF(2, init=start).partial_fit(rows, sample_weight=weights)
+    assert found.components_.any(axis=1).all()
+    close(found, pw.MiniBatchNMF(2, init=start).partial_fit(np.delete(rows, 4, axis=0)))
+
+
+def test_the_start_of_batches_is_told_by_the_first_that_counts() -> None:
+    how = {"batch_size": 30, "init": PARTS, "max_iter": 2}
+    late, alone = (
+        pw.MiniBatchNMF(K, **how).fit(X, sample_weight=np.arange(N) >= 30),
+        pw.MiniBatchNMF(K, **how).fit(X[30:]),
+    )
+    assert late.history_["objective"][0] == pytest.approx(alone.history_["objective"][0])
+
+
+def test_more_copies_than_there_is_room_for_are_refused_on_disk_too(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    for data in (X, tmp_path / "x.npy"):
+        for weight in (1e15, 1e300):
+            with pytest.raises(InputError, match="not enough memory"):
+                pw.SPA(K).fit(data, sample_weight=np.full(N, weight))

@@ -234,6 +234,8 @@ def test_files_of_cell_ranger(tmp_path: Path):
     with pytest.raises(ReaderError, match="give modality; there are: Antibody Capture, Gene Expression") as refused:
         pw.read(tmp_path / "3.h5")
     assert refused.value.parameter == "modality"
+    with pytest.raises(ReaderError, match="there is no modality 'mm10'; there are: hg19"):
+        pw.read(tmp_path / "2.h5", modality="mm10")
 
 
 def test_a_modality_of_h5mu_and_of_a_mudata(tmp_path: Path):

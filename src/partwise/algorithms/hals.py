@@ -79,11 +79,17 @@ def hals(
     source = with_columns(source) if light is None else source
     update = partial(sweep_rows, sweeps=sweeps, shrink=shrink)
     how: dict[str, Any] = {"update": update, "on_W": on_W, "on_H": on_H, "extrapolate": extrapolate}
-    started = None if W0 is None else given_weights(source, W0)
-    early = plain and W0 is None and (state is None or "pair" in state)
+    pair = state is not None and "pair" in state
+    early = plain and W0 is None and (state is None or pair)
     if light is not None and early and extrapolate and _wide(source.shape, nonzero, len(H0)):
         return _narrow_first(source, light, H0, loss=loss, beside=beside, tol=tol, state=state, **how)
-    return alternate(source, H0, W0=started, loss=loss, beside=beside, tol=tol, light=light, state=state, **how)
+    if state is not None and pair:  # other options, or weights, than those that it was found with
+        W0, state, light = state["W"], None, None
+    started = None if W0 is None else given_weights(source, W0)
+    rounds = alternate(source, H0, W0=started, loss=loss, beside=beside, tol=tol, light=light, state=state, **how)
+    if pair:
+        next(rounds)  # it was shown already
+    return rounds
 
 
 def _narrow_first(
@@ -99,7 +105,7 @@ def _narrow_first(
 ) -> Iterator[Progress]:
     """Rounds within the leading directions, then those on the whole data."""
     H0, W0 = yield from _within_leading_directions(source, light, H0, loss.squared_norm, tol, state, **how)
-    how |= {"light": light if W0 is None else None}
+    source, how["light"] = (source, light) if W0 is None else (with_columns(source), None)
     rounds = alternate(source, H0, W0=W0, loss=loss, beside=beside, tol=tol, **how)
     if W0 is not None:
         next(rounds)  # it was shown already

@@ -257,17 +257,18 @@ class Learner:
         H = self.bound.lowest(self.H, past, pair.components(self.H, sizes))
         asked = any(self.on_W.elastic.values()) or any(pair.on_H.elastic.values())  # penalties may empty a part
         if self.steps < REVIVED and not asked and not H.any(axis=0).all():
-            self._revive(block, W, H)
+            self._revive(block, W, H, samples)
         smoothed = self.cost.added(cost, share)
         self.H, self.past, self.sizes, self.cost = H, past, sizes, smoothed
         self.counted, self.seen, self.steps = counted, self.seen + block.shape[0], self.steps + 1
         return cost
 
-    def _revive(self, block: Block, W: Array, new: Array) -> None:
+    def _revive(self, block: Block, W: Array, new: Array, samples: Array | None) -> None:
         """Begin parts that have vanished with what is left of the samples that are explained worst."""
         H, X, dead = self.H, blocks.zeroed(block), np.flatnonzero(~new.any(axis=0))
         squares = blocks.squared_norms(X) + np.einsum("ij,ij->i", W @ (H.T @ H) - 2.0 * blocks.dot(X, H), W)
-        worst = np.argsort(-squares, kind="stable")[: len(dead)]
+        worst = np.argsort(-squares, kind="stable")
+        worst = (worst if samples is None else worst[samples[worst] > 0.0])[: len(dead)]
         left = blocks.to_dense(X[worst]) - W[worst] @ H.T
         new[:, dead[: len(worst)]] = np.maximum(left, 0.0).T
 
@@ -331,7 +332,8 @@ def minibatch(
     """
     n = float(source.shape[0] if samples is None else samples.sum())
     if state is None:
-        first = next(paired_batches(source, min(source.shape[0], batch_size), None, samples))
+        batches = paired_batches(source, min(source.shape[0], batch_size), None, samples)
+        first = next(pair for pair in batches if _count(*pair))
         yield _progress(learner, source, n * learner.cost_of(*first), np.nan, rng)
     elif rng is not None:
         if "shuffled" not in state:

@@ -259,7 +259,9 @@ def _fitted(
         try:
             told = {} if weights is None else {"sample_weight": weights[half]}
             return np.asarray(ended(again.fit(source.choose(half), **told)).components_, np.float64)
-        except InputError:
+        except InputError as error:
+            if error.parameter == "sample_weight":  # no half takes them
+                raise
             return None
 
 

@@ -32,8 +32,8 @@ def sentence(choice: RankChoice) -> str:
 
 def _of_entries(choice: RankChoice) -> str:
     if choice.k is None:
-        better = "the better the more parts there are"
-        return f"cannot be told; at least {choice.low}. Entries that were left out are predicted {better}"
+        most = f"with {choice.table[-1].k}, the most that were asked about"
+        return f"cannot be told; at least {choice.low}. Entries that were left out are predicted best {most}"
     why = "entries that were left out are predicted best with so many"
     if choice.low == choice.high:
         return f"{_parts(choice.k)}: {why}"

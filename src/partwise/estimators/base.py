@@ -466,8 +466,10 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
                 parameter="sample_weight",
                 kind="value",
             )
-        if getattr(source, "in_memory", False):
-            check_room(float(weights.sum()) * seen.stored / source.shape[0] * source.dtype.itemsize)
+        # copies in memory, and where these are: their numbers
+        kept = getattr(source, "in_memory", False)
+        each = seen.stored / source.shape[0] * source.dtype.itemsize if kept else np.dtype(np.int64).itemsize
+        check_room(float(weights.sum()) * each)
         return weights.astype(np.int64)
 
     def _found(

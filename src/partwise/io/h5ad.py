@@ -171,7 +171,8 @@ def _opened(path: str, modality: str) -> tuple[str, Any]:
         # one group since version 3 of Cell Ranger, one a genome before
         ranger = [name for name, one in file.items() if isinstance(one, h5py.Group) and "barcodes" in one]
         if ranger and "X" not in file:
-            return _of_ranger(file[_chosen(ranger, modality)] if len(ranger) > 1 else file[ranger[0]], modality)
+            kinds = len(ranger) == 1 and "features/feature_type" in file[ranger[0]]
+            return _of_ranger(file[ranger[0] if kinds else _chosen(ranger, modality)], modality)
     if modality:
         raise InputError("it has no modalities: leave {parameter} out", parameter="modality")
     return "", anndata.read_h5ad(path)

@@ -165,14 +165,16 @@ class Parts(Ended, Factorization):
             )
         source, self._observed, seen = self._observe(source, told)
         self._check_data(seen)  # of empty rows and columns the estimator inside tells
-        copies = self._copies(source, seen)
-        rows = source if copies is None else source.choose(copies)
-        seen = seen if copies is None else inspect(rows)
+        copies, rows = self._copies(source, seen), source
+        if copies is not None:
+            seen.warn()  # by their own numbers
+            rows = source.choose(copies)
+            seen = inspect(rows)
         with steady(source):
             k, self.choice_ = self._count(rows)
             self.noise_ = self._noise(rows, min(k, *rows.shape))
             self.estimator_, self.method_ = find_parts(
-                rows, k, seen, self.noise_, method=method, weighing=self.weighing, seed=self.random_state
+                rows, k, seen, self.noise_, method=method, weighing=self.weighing, seed=self.random_state, copies=copies
             )
             if copies is not None:
                 self.estimator_._renumber(copies)

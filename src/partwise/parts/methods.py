@@ -14,6 +14,7 @@ from partwise.algorithms.bayes import BOTH_SIGNS, negative_signal
 from partwise.estimators import Archetypes, Bayes, Facets, Likelihood, PreconditionedSPA
 from partwise.estimators.base import Factorization
 from partwise.estimators.catalog import Method
+from partwise.estimators.telling import warn_odd
 from partwise.estimators.weighing import paying
 from partwise.exceptions import InputError, warn_user
 from partwise.metrics import match_components
@@ -22,6 +23,7 @@ from partwise.noise.model import COUNTS, INDEPENDENT
 from partwise.outcomes import ended
 from partwise.parts.telling import method_sentence
 from partwise.sources import Inspection, RowSource
+from partwise.sources.protocol import copied
 
 # weighed, such noise is (nearly) white, and evidence can be computed: a few entries far off do not spoil it
 AVERAGED = ("none", *INDEPENDENT, "heavy-tailed")
@@ -75,6 +77,7 @@ def find_parts(
     method: Method | None = None,
     weighing: Any = "auto",
     seed: Any = None,
+    copies: Any = None,
 ) -> tuple[Factorization, Chosen]:
     """The fitted estimator that such data asks for, and why.
 
@@ -94,6 +97,8 @@ def find_parts(
         What the user says of weighing; "auto" divides by the noise where that pays.
     seed : int, Generator or RandomState, optional
         For what is drawn.
+    copies : ndarray of int, optional
+        How often each sample of the user's is there: warnings name these, and that some are empty has been told.
 
     Returns
     -------
@@ -103,7 +108,7 @@ def find_parts(
         The method, and why.
     """
     how = paying(noise, source, k) if isinstance(weighing, str) and weighing == "auto" else weighing
-    search = _Search(source, k, how, seed)
+    search = _Search(source, k, how, seed, copies)
     if method is not None:
         return search.named(method), Chosen(method.name, "asked", noise.kind)
     if seen.squared_norm == 0.0:
@@ -124,8 +129,8 @@ def find_parts(
 class _Search:
     """Fits of one matrix; what the last one warned of is told when it is taken."""
 
-    def __init__(self, source: RowSource, k: int, how: Any, seed: Any) -> None:
-        self.source, self.k, self.how, self.seed = source, k, how, seed
+    def __init__(self, source: RowSource, k: int, how: Any, seed: Any, copies: Any = None) -> None:
+        self.source, self.k, self.how, self.seed, self.copies = source, k, how, seed, copies
         self.tried: dict[str, float] = {}
         self.start, self.facets = "", None
         self.warned: dict[int, list[Any]] = {}
@@ -156,7 +161,12 @@ class _Search:
     def end(self, model: Factorization) -> Factorization:
         """Take a model, with what it warned of."""
         for warning in self.warned.get(id(model), ()):
-            warn_user(warning.message)
+            told: Any = warning.message
+            kind = None if self.copies is None else getattr(told, "kind", None)
+            if kind == "odd":
+                warn_odd(np.unique(copied(self.copies)[told.odd]), type(model).__name__)
+            elif kind != "empty":
+                warn_user(told)
         return model
 
     def named(self, method: Method) -> Factorization:

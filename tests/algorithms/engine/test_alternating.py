@@ -319,6 +319,9 @@ def test_data_within_few_directions_takes_few_passes_and_goes_on_from_any_of_the
     for state in states[: sum(near)]:
         again = pw.HALS(4, random_state=0, tol=1e-7).fit(data, state=state)
         np.testing.assert_array_equal(again.components_, model.components_)
+    other = pw.HALS(4, random_state=0, tol=1e-5, extrapolate=False, max_iter=5000).fit(data, state=states[1])
+    assert other.converged_
+    assert (np.diff(other.history_["objective"]) <= 1e-12 * np.vdot(data, data)).all()
     monkeypatch.setattr("partwise.algorithms.hals.REFERRED_REST", 0.0)
     plain = pw.HALS(4, random_state=0, tol=1e-7, max_iter=2000).fit(data)
     assert model.n_iter_ < plain.n_iter_ / 4
