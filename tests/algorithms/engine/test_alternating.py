@@ -366,3 +366,14 @@ def test_a_component_of_zeros_beside_a_penalty_in_single_precision(method: Any, 
     found, expected = (method(len(H), init=H, max_iter=5000, **{penalty: 0.01}).fit(X.astype(t)) for t in "fd")
     assert not found.components_[1].any()
     np.testing.assert_allclose(found.history_["objective"][-1], expected.history_["objective"][-1], rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("l1", [0.2, 0.5])
+@pytest.mark.parametrize("told", [{}, {"entry_weight": np.ones((60, 20))}], ids=["one Gram", "a Gram a row"])
+def test_what_only_costs_is_zero(l1: float, told: dict[str, Any]) -> None:
+    """Penalties that empty one factor leave nothing of the other: it was kept, and counted as converged."""
+    data = np.random.default_rng(0).random((60, 20))
+    model = pw.HALS(3, l1_W=l1, l1_H=l1, random_state=0).fit(data, **told)
+    assert (model.stop_.kind, model.components_.any()) == ("degenerate", False)
+    np.testing.assert_allclose(model.history_["objective"][-1], 0.5 * np.vdot(data, data))

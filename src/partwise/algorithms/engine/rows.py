@@ -24,6 +24,9 @@ FEW = 128  # components up to which sweeping many rows side by side beats skippi
 
 def sweep_rows(G: Array, B: Array, F: Array, *, sweeps: int, shrink: float, exact: bool = True) -> float:
     """Cyclic coordinate sweeps over the rows (HALS); a residual that is not ``exact`` comes with the first of them."""
+    flat = diagonal(G) == 0.0
+    if flat.any():  # sweeps rest there, but what has a price and explains nothing is zero
+        F[flat & (B < 0.0)] = 0.0
     if G.ndim == 3:
         return descend_each(np.ascontiguousarray(G), B, F, sweeps, shrink)
     if len(G) <= FEW:
