@@ -168,7 +168,7 @@ REFUSED: dict[str, tuple[str, str, list[str], str]] = {
         "a.csv",
         "a,b\n1,2\nNA,4\n",
         [],
-        "row 1, column 0 ('a') (counted from 0); remove or impute them first; `fit --missing",
+        "row 1, column 0 ('a') (counted from 0); remove or impute them first; --missing nan",
     ),
     "json": ("a.json", '{"a": 1}', [], "is JSON or a saved model"),
     "a pickle": ("a.pkl", "\x80\x04", [], "is a pickle"),

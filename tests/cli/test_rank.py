@@ -32,6 +32,21 @@ def test_the_answer_is_told_with_its_table(program: Program, table: str) -> None
     assert told["table"][0]["least"] is None  # halves were not fitted
 
 
+def test_of_incomplete_data_entries_that_are_left_out_decide(program: Program) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.gamma(0.4, size=(90, 3)) @ rng.gamma(0.4, size=(3, 20)) + 0.01 * rng.random((90, 20))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    np.savetxt("holes.csv", X, fmt="%.5f", delimiter=",")
+    assert "--missing nan" in program("rank", "holes.csv", code=2)[1]
+    out, _ = program("rank", "holes.csv", "--missing", "nan", "--most", 5)
+    assert out.startswith("3 parts: entries that were left out are predicted best with so many")
+    assert "noise looks like was not measured" in out
+    assert "nan" not in out
+    assert "--preprocess" in program("rank", "holes.csv", "--missing", "nan", "--preprocess", "log1p", code=2)[1]
+    program("fit", "holes.csv", "--missing", "nan", "-o", "out", "-q")
+    assert (manifest("out")["job"]["method"], manifest("out")["parameters"]["n_components"]) == ("hals", 3)
+
+
 def test_a_folder_keeps_what_is_finished(program: Program, table: str) -> None:
     program("rank", table, "-o", "out", "-q")
     assert {path.name for path in Path("out").iterdir()} == {"table.csv", "rank.svg", "cells.jsonl", "manifest.json"}

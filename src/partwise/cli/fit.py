@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 OUT = Path("partwise-fit")
 METHOD = "Method"
+INCOMPLETE = "hals"  # the method of data with unknown entries, where none is named: the front door takes all for known
 LIMITS = ("max_iter", "tol")  # that a run which they have ended may go on with others
 
 
@@ -80,7 +81,10 @@ class Asked:
     ] = None
     missing: Annotated[
         str | None,
-        typer.Option(help="What stands for an unknown entry: nan (empty cells, NA) or zeros.", rich_help_panel=METHOD),
+        typer.Option(
+            help="What stands for an unknown entry: nan (empty cells, NA) or zeros; with hals, or --method.",
+            rich_help_panel=METHOD,
+        ),
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.", rich_help_panel=METHOD)] = 0
     settings: Annotated[
@@ -284,7 +288,10 @@ def _job(data: str | None, given: dict[str, Any], manifest: dict[str, Any] | Non
         if data is None:
             rest = f"{running.place} holds no run to go on with: " if running.resume else ""
             raise Failure(f"{rest}give DATA, the file to read (partwise fit --help says more)", 2)
-        return _checked(Job(data, **of_field(data, given)))
+        asked = of_field(data, given)
+        if "missing" in asked.get("options", {}):
+            asked.setdefault("method", INCOMPLETE)
+        return _checked(Job(data, **asked))
     before = _checked(Job.of_json(manifest["job"], str(manifest["data"].get("path"))))
     if "options" in given:
         given["options"] = before.options | given["options"]

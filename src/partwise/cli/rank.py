@@ -56,6 +56,9 @@ def rank(
     preprocess: Annotated[
         str, typer.Option(help="none, tfidf (counts of words), log1p or unit (rows of length 1).")
     ] = "none",
+    missing: Annotated[
+        str | None, typer.Option(help="What stands for an unknown entry: nan (empty cells, NA) or zeros.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
 ) -> None:
     """Say how many parts there are, how sure that is, and what each further one adds.
@@ -64,7 +67,8 @@ def rank(
     at most, the error of entries that were left out, and the agreement of the
     parts of two halves of the samples (the worst part, the median one, and
     how many are found again). An answer without a number is an answer: then
-    it is told how many there are at least.
+    it is told how many there are at least. Of data with --missing entries
+    only known ones that were left out decide.
 
     With -o the folder holds table.csv, rank.svg, manifest.json and every
     finished fit, so that --resume goes on behind the last one.
@@ -74,7 +78,10 @@ def rank(
     """
     voice = saying.voice
     with voice.failing():
+        if missing is not None and preprocess != "none":
+            raise Failure("--missing is of the data as it is: leave --preprocess out", 2)
         asked = {"most": most, "halves": halves, "preprocess": preprocess, "seed": seed, "reading": reading.given()}
+        asked |= {} if missing is None else {"missing": missing}
         if keeping.out is None:
             if keeping.resume or keeping.overwrite:
                 raise Failure("--resume and --overwrite are about a folder: give it with -o", 2)
@@ -155,7 +162,8 @@ def _chosen(data: str, source: RowSource, asked: dict[str, Any], voice: Voice, f
 
     journal = None if folder is None else open_journal(folder.path / CELLS)
     with bar(errors(), hidden=voice.quiet) as progress, told(2):
-        return choose(source, progress, journal, most=asked["most"], halves=asked["halves"], random_state=asked["seed"])
+        given = {name: asked[name] for name in ("most", "halves", "missing") if name in asked}
+        return choose(source, progress, journal, random_state=asked["seed"], **given)
 
 
 def choose(source: RowSource, progress: Any, journal: Journal | None = None, **asked: Any) -> RankChoice:
@@ -188,7 +196,10 @@ def open_journal(path: Path) -> Journal:
 def tell(choice: RankChoice, voice: Voice, folder: Path | None = None) -> None:
     """The answer, the noise and the table."""
     voice.say(f"{str(choice)[:1].upper()}{str(choice)[1:]}.", style="bold")
-    voice.say(f"{str(choice.noise)[:1].upper()}{str(choice.noise)[1:]}.")
+    if choice.basis == "entries":
+        voice.say("What the noise looks like was not measured: entries are unknown.")
+    else:
+        voice.say(f"{str(choice.noise)[:1].upper()}{str(choice.noise)[1:]}.")
     if choice.duplicates:
         voice.say(f"{choice.duplicates:,} samples are copies of others, and were left out.")
     voice.say()
@@ -198,7 +209,8 @@ def tell(choice: RankChoice, voice: Voice, folder: Path | None = None) -> None:
         mark = ">" if row.k == choice.k else " "
         cosines = "     -       -            -" if row.least != row.least else _cosines(row)
         out = "       -" if row.held_out != row.held_out else f"{row.held_out:8.4f}"
-        voice.say(f"{mark} {row.k:5d}   {row.explained:9.4f}     {out}    {cosines}  {row.seconds:7.1f}")
+        share = "        -" if row.explained != row.explained else f"{row.explained:9.4f}"
+        voice.say(f"{mark} {row.k:5d}   {share}     {out}    {cosines}  {row.seconds:7.1f}")
     if folder is not None:
         voice.say()
         voice.say(f"{folder / TABLE}, {folder / FIGURE}")

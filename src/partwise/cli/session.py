@@ -261,7 +261,8 @@ class Session:
         if not (self.resume and isinstance(manifest.entries.get("choice"), dict)):
             with self.timings.of("rank"), told(2):
                 prepared = prepare(source, self.job.preprocess).apply(source)
-                self.choice = choose(prepared, progress, random_state=self.job.seed)
+                missing = getattr(model, "missing", None)
+                self.choice = choose(prepared, progress, random_state=self.job.seed, missing=missing)
             manifest.update(choice=plain(self.choice.facts() | {"sentence": str(self.choice)}))
         found = manifest["choice"]
         k = found["k"] or found["low"]

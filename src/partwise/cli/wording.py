@@ -20,7 +20,7 @@ FLAGS |= {"map_shape": "--map-shape", "reference": "--reference", "names": "--na
 TWO_WAYS = ("header", "row_names")
 HINTS = {  # by what is wrong, and with which argument
     ("features", "names"): "; --fill-missing takes missing ones for 0, --ignore-extra drops unknown ones",
-    ("not-finite", "X"): "; `fit --missing nan` takes NaN for what is not known",
+    ("not-finite", "X"): "; --missing nan (of `fit` and `rank`) takes NaN for what is not known",
     ("option", "init"): " A file of components can be given too, and there is none of that name.",
 }
 
