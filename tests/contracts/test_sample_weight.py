@@ -41,10 +41,11 @@ def close(one: Any, other: Any, rtol: float = 1e-9) -> None:
 def test_weights_are_copies(name: str) -> None:
     """Those left of the data are told by their own numbers, and weights come back for every sample."""
     once, copied = model(name), model(name)
-    W = np.asarray(once.fit_transform(X, sample_weight=WEIGHTS))
-    close(once, copied.fit(np.repeat(X, WEIGHTS, axis=0)))
+    n = 24 if name == "separable-lp" else N  # SciPy 1.15 reads a program's result in a time that grows with its square
+    W = np.asarray(once.fit_transform(X[:n], sample_weight=WEIGHTS[:n]))
+    close(once, copied.fit(np.repeat(X[:n], WEIGHTS[:n], axis=0)))
     assert once.reconstruction_error_ == pytest.approx(copied.reconstruction_error_, rel=1e-9)
-    np.testing.assert_allclose(W, once.transform(X), atol=1e-12)
+    np.testing.assert_allclose(W, once.transform(X[:n]), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", WHOLE)
