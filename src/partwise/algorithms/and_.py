@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.algorithms.engine.squared import weighted_sums
 from partwise.algorithms.loop import Progress, Stages, State
 from partwise.algorithms.randomness import Shuffled
 from partwise.algorithms.schedule import Adaptive, look
@@ -389,9 +390,3 @@ def _stage_block(
     W[np.maximum(alpha, row_noise[:, None] * deviation) > W] = 0.0
     G, B = weighted_sums(block, W, samples)
     return G, B, float(np.count_nonzero(W) if samples is None else samples @ np.count_nonzero(W, axis=1))
-
-
-def weighted_sums(block: Block, W: Array, samples: Array | None) -> tuple[Array, Array]:
-    """``W' W`` and ``X' W`` of a block whose samples count so often."""
-    counted = W if samples is None else W * samples[:, None].astype(W.dtype)
-    return counted.T @ W, blocks.tdot(block, counted)

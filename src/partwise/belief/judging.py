@@ -18,7 +18,7 @@ from partwise.belief.opening import opened
 from partwise.belief.search import spread_features
 from partwise.belief.span import Span, span_of
 from partwise.belief.tolerance import Tolerant
-from partwise.estimators.observing import check_weights
+from partwise.estimators.observing import check_weights, that_count
 from partwise.estimators.telling import COLOUR_TOLD
 from partwise.exceptions import InputError
 from partwise.linalg.nnls import nnls
@@ -201,8 +201,7 @@ def judged(
     """
     H = np.asarray(H, np.float64)
     if sample_weight is not None:
-        weights = check_weights(sample_weight, source.shape[0])
-        source, sample_weight = source.choose(weights > 0.0), weights[weights > 0.0]
+        source, sample_weight = that_count(source, check_weights(sample_weight, source.shape[0]))
     _check_halves(source, len(H))
     rng = np.random.default_rng(random_state)
     found = [_fitted(again, source, chosen, other, sample_weight) for chosen, other in _halves(source, rng)]

@@ -26,7 +26,7 @@ from partwise.algorithms.thresholds import (
 )
 from partwise.estimators.base import generator
 from partwise.estimators.monitoring import Monitored
-from partwise.estimators.observing import Told, startable
+from partwise.estimators.observing import Told, startable, that_count
 from partwise.estimators.spanned import Floored
 from partwise.exceptions import InputError
 from partwise.metrics.conditions.start import RecoveryMeasures
@@ -268,7 +268,7 @@ class AND(Floored, Monitored):
             self._check_preparation()
         source, observed, seen = self._observe(self._open(X, reset=first), told)
         self._check_data(seen)
-        source, samples = _counted(source, observed.samples)
+        source, samples = that_count(source, observed.samples)
         if first:
             given = not isinstance(self.init, str)
             # samples may come one by one if there is a start; the noise is measured in the first batch or not at all
@@ -359,7 +359,7 @@ class AND(Floored, Monitored):
     def _begin(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None
     ) -> Iterator[Progress]:
-        source, samples = _counted(source, self._observed.samples)
+        source, samples = that_count(source, self._observed.samples)
         signal = find_signal(source, k, squared_norm=seen.squared_norm, rng=rng, samples=samples)
         self.noise_, self.outside_, self.colour_ = signal.noise, signal.outside, signal.colour
         if not signal.rank:
@@ -395,13 +395,6 @@ class AND(Floored, Monitored):
         result = super()._fit(X, truth, **how)
         self.__dict__.pop("_online", None)  # what a stream has learnt is lost only to a fit that succeeds
         return result
-
-
-def _counted(source: RowSource, samples: Any) -> tuple[RowSource, Any]:
-    """The samples that count, and how often: what does not is no near-pure sample either."""
-    if samples is None or samples.all():
-        return source, samples
-    return source.choose(samples > 0.0), samples[samples > 0.0]
 
 
 def _measures_by(truth: Any, H0: Any) -> RecoveryMeasures:

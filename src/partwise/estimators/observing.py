@@ -184,6 +184,13 @@ def _rows(source: RowSource, given: Any, name: str) -> Any:
     return source.place(rows) if isinstance(rows, np.ndarray) else rows
 
 
+def that_count(source: RowSource, samples: Array | None) -> tuple[RowSource, Array | None]:
+    """The samples that count, and how often: what does not is no near-pure sample, nor in a half."""
+    if samples is None or samples.all():
+        return source, samples
+    return source.choose(samples > 0.0), samples[samples > 0.0]
+
+
 def check_weights(given: Any, length: int, name: str = "sample_weight") -> Array:
     """Weights of samples or features as numbers."""
     vector = np.asarray(given)

@@ -75,7 +75,7 @@ class SquaredError:
 
     def statistics(self, block: Block, W: Array, *beside: Block) -> tuple[Array, Array]:
         """The block's part of ``G`` and ``B`` for the features: ``W' W`` and ``X' W``."""
-        return W.T @ W, blocks.tdot(block, W)
+        return weighted_sums(block, W, None)
 
     def totalled(self, stats: tuple[Any, ...]) -> tuple[Any, ...]:
         """The sums of all blocks, ``G`` and ``B`` first, as the features see them."""
@@ -192,8 +192,7 @@ class WeightedError(SquaredError):
 
     def statistics(self, block: Block, W: Array, *beside: Block) -> tuple[Array, Array]:
         """See :class:`SquaredError`."""
-        sW = self._counted(W, beside)
-        return sW.T @ W, blocks.tdot(block, sW)
+        return weighted_sums(block, W, self.observed.split(beside)[0])
 
     def value(self, H: Array, G: Array, B: Array, offset: float = 0.0) -> float:
         """See :class:`SquaredError`."""
@@ -204,10 +203,6 @@ class WeightedError(SquaredError):
         """Every feature times its weight."""
         v = self.observed.features
         return H if v is None else H * v[:, None].astype(H.dtype)
-
-    def _counted(self, W: Array, beside: tuple[Block, ...]) -> Array:
-        s = self.observed.split(beside)[0]
-        return W if s is None else s[:, None].astype(W.dtype, copy=False) * W
 
 
 @dataclass(frozen=True)
@@ -262,7 +257,7 @@ class EntryWeightedError(WeightedError):
 
     def statistics(self, block: Block, W: Array, *beside: Block) -> tuple[Array, Array]:
         """See :class:`SquaredError`."""
-        M, k, sW = self._entries(block, beside), W.shape[1], self._counted(W, beside)
+        M, k, sW = self._entries(block, beside), W.shape[1], _weighted(W, self.observed.split(beside)[0])
         G = np.zeros((block.shape[1], k * k), W.dtype)
         for rows, part in blocks.row_parts(M):
             G += blocks.tdot(part, (sW[rows][:, :, None] * W[rows][:, None, :]).reshape(-1, k * k))
@@ -322,6 +317,16 @@ class _Norm:
         else:
             rows = blocks.row_sums(blocks.multiply(blocks.with_values(block, blocks.values(block) ** 2), M))
         return float(rows.sum() if s is None else np.asarray(s, np.float64) @ rows)
+
+
+def weighted_sums(block: Block, W: Array, samples: Array | None) -> tuple[Array, Array]:
+    """``W' W`` and ``X' W`` of a block whose samples count so often."""
+    counted = _weighted(W, samples)
+    return counted.T @ W, blocks.tdot(block, counted)
+
+
+def _weighted(W: Array, samples: Array | None) -> Array:
+    return W if samples is None else samples[:, None].astype(W.dtype, copy=False) * W
 
 
 def gram(H: Array) -> Array:
