@@ -75,11 +75,12 @@ class Side:
 def _score(y: Array) -> tuple[Array, Array]:
     """``(sum y-^2 - number) / sqrt(2 number + 1)`` of every column: about a standard score; and its slope in y."""
     below = np.minimum(y, 0.0)
-    counted = np.clip(0.5 - y / (2.0 * RAMP), 0.0, 1.0)
-    number = counted.sum(axis=0)
+    # smoothly: at a kink a search ends
+    below_by = np.clip(0.5 - y / (2.0 * RAMP), 0.0, 1.0)
+    number = (np.square(below_by) * (3.0 - 2.0 * below_by)).sum(axis=0)
     size = np.sqrt(2.0 * number + 1.0)
     score = (np.square(below).sum(axis=0) - number) / size
-    fewer = np.where((counted > 0.0) & (counted < 1.0), -0.5 / RAMP, 0.0)
+    fewer = -3.0 / RAMP * below_by * (1.0 - below_by)
     return score, (2.0 * below - fewer) / size - fewer * (score / size**2)
 
 
@@ -273,23 +274,46 @@ def _programmed(lost: Callable[[Array], Any], start: Array, conditions: Any, bou
 
 
 def _climbed(lost: Callable[[Array], Any], room: Callable[[Array], Any], bounds: Array) -> Array:
-    """The least loss with room left, from zero on; begun again where kinks of the room have ended a search early."""
+    """The least loss with room left, as found from zero and from where the straight way down ends.
+
+    The room may end at a thousandth of the bounds, and a first step of the program's own choice far outside it, from
+    where it finds back or not as rounding has it: so lengths are counted in those of the straight way.
+    """
+    zero = np.zeros(len(bounds))
+    slope = lost(zero)[1]
+    farthest = np.clip(-slope * np.abs(bounds).max() / max(np.abs(slope).max(), np.finfo(float).tiny), *bounds.T)
+    straight = _reached(zero, farthest, lambda x: _has_room(room, x))
+    unit = float(np.linalg.norm(straight)) or 1.0
+    return min((_descended(lost, room, bounds, unit, begin) for begin in (zero, straight)), key=lambda x: lost(x)[0])
+
+
+def _descended(
+    lost: Callable[[Array], Any], room: Callable[[Array], Any], bounds: Array, unit: float, best: Array
+) -> Array:
+    """The least loss from a point on, in units of length; begun again where kinks of the room end a search early."""
+
+    def lost_by(z: Array) -> tuple[float, Array]:
+        value, slope = lost(unit * z)
+        return value / unit, slope
+
     conditions = [
-        {"type": "ineq", "fun": lambda x: room(x)[0], "jac": lambda x: room(x)[1]},
-        {"type": "ineq", "fun": lambda x: 1.0 + x.sum() - LEAST_LEFT, "jac": np.ones_like},
+        {"type": "ineq", "fun": lambda z: room(unit * z)[0], "jac": lambda z: unit * room(unit * z)[1]},
+        {"type": "ineq", "fun": lambda z: 1.0 + unit * z.sum() - LEAST_LEFT, "jac": lambda z: unit * np.ones_like(z)},
     ]
-    best = np.zeros(len(bounds))
     for _ in range(CLIMBS):
-        found = _programmed(lost, best, conditions, bounds, 1e-9)
+        found = _programmed(lost_by, best / unit, conditions, bounds / unit, 1e-9)
         if not np.isfinite(found).all():
             break
-        x = np.clip(found, *bounds.T)
-        x = _reached(best, x, lambda y: room(y)[0] >= -MET / 2.0)
+        x = _reached(best, np.clip(unit * found, *bounds.T), lambda y: _has_room(room, y))
         gain = lost(best)[0] - lost(x)[0]
         best = x if gain > 0.0 else best
         if gain < WORTH / 10.0:
             break
     return best
+
+
+def _has_room(room: Callable[[Array], Any], x: Array) -> bool:
+    return bool(room(x)[0] >= -MET / 2.0 and 1.0 + x.sum() >= LEAST_LEFT)
 
 
 def _reached(begin: Array, end: Array, met: Callable[[Array], bool]) -> Array:
