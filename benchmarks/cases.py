@@ -25,6 +25,7 @@ CASES = {
     "tsvdnmf-speed": "benchmarks.tsvdnmf_speed",
     "and-speed": "benchmarks.and_speed",
     "and-scaling": "benchmarks.and_scaling",
+    "large": "benchmarks.large",
     "conservative": "benchmarks.conservative",
     "holes": "benchmarks.holes",
     "minibatch": "benchmarks.minibatch",

@@ -20,6 +20,7 @@ CASES = (
     ("kl", "Likelihood of counts", ()),
     ("kl-transform", "Most likely weights", ("kkt",)),
     ("startup", "Start of the program", ()),
+    ("large", "Files of 0.1, 1 and 10 GB; one and two workers of Dask", ("above",)),
 )
 HEAD = """# Speed
 

@@ -1,4 +1,4 @@
-"""Ten times the rows, from files and on Dask: masks, weights, known parts and mini-batches, in processor time."""
+"""Ten times the rows, from files and on Dask: plain fits, masks, weights, known parts, batches, in processor time."""
 
 from __future__ import annotations
 
@@ -61,6 +61,9 @@ def cases(H: Any) -> dict[str, tuple[str, Any]]:
 
     how: dict[str, Any] = {"max_iter": ROUNDS, "tol": 0.0, "init": H[::-1], "n_components": len(H)}
     return {
+        "HALS": ("whole", lambda X, n: pw.HALS(**how).fit(X)),
+        "Likelihood": ("whole", lambda X, n: pw.Likelihood(**how).fit(X)),
+        "weights": ("whole", lambda X, n: np.asarray(pw.nnls(H, X)).sum()),
         "holes": ("holes", lambda X, n: pw.HALS(missing="nan", **how).fit(X)),
         "holes, counts": ("holes", lambda X, n: pw.Likelihood(missing="nan", **how).fit(X)),
         "sample weights": ("whole", lambda X, n: pw.HALS(**how).fit(X, sample_weight=np.arange(n) % 3 + 1.0)),

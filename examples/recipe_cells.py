@@ -18,6 +18,7 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+import scipy.sparse as sp
 
 import partwise as pw
 from partwise.exceptions import DataNotFoundError
@@ -29,7 +30,7 @@ try:
     data = pw.datasets.load_pbmc3k()
 except (ImportError, DataNotFoundError) as error:
     raise SystemExit(f"skipped: {error}") from None
-adata = anndata.AnnData(data.X.astype(np.float32))
+adata = anndata.AnnData(sp.csr_matrix(data.X, dtype=np.float32))
 adata.var_names = data.feature_names
 print(adata.shape)
 
@@ -41,7 +42,7 @@ model.rename_parts([f"Program {j + 1}" for j in range(8)])
 
 # %%
 # Step 3: into the AnnData. cNMF scores genes by how they go with the use of a program from cell to cell; their
-# specificity is by how much this is above that of every other program, so that markers lead.
+# specificity is this score times the share of the gene that is the program's, so that markers lead.
 
 pw.annotate(adata, model)
 print({name: adata.obsm[name].shape for name in adata.obsm}, {name: adata.varm[name].shape for name in adata.varm})

@@ -20,6 +20,7 @@ KINDS = {
     "not-real": "something else than real numbers",
     "out-of-range": "numbers whose squares are too large or too small for their type",
     "empty": "no numbers, rows or columns, or rows and columns without any",
+    "suspect": "data that looks like a mistake: logarithms for counts, labels among the features",
     "shape": "a shape that does not go with another one",
     "features": "features that are not those of the model",
     "too-many-components": "more components than the data can have",
@@ -105,7 +106,7 @@ class DataNotFoundError(FileNotFoundError):
 
 
 class DegenerateDataWarning(_Told, UserWarning):
-    """The data has all-zero rows or columns, or fewer usable dimensions than components."""
+    """The data has all-zero rows or columns, fewer usable dimensions than components, or looks like a mistake."""
 
 
 TOLD = "_partwise_told"  # what was told in a search over many fits, beside the variables of its call: gone with it

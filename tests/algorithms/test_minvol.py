@@ -54,7 +54,8 @@ def test_the_objective_never_rises_while_the_weight_stays() -> None:
     assert len(np.unique(weights)) > 2
     assert (np.diff(weights) <= 0.0).all()
     same = np.diff(weights) == 0.0
-    assert (np.diff(history["objective"])[same] <= 1e-12).all()
+    rounding = 65 * np.finfo(float).eps * np.square(X).sum(axis=1).mean()  # as the engine has it
+    assert (np.diff(history["objective"])[same] <= rounding).all()
 
 
 def test_the_certificate_is_of_the_problem_it_solves() -> None:

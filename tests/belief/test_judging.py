@@ -112,6 +112,16 @@ def test_refused_by_name(model: Any, rows: int, message: str):
         pw.judge(model, X[:rows])
 
 
+@pytest.mark.parametrize("missing", ["nan", "zeros"])
+def test_incomplete_data_is_refused_by_name(missing: str):
+    """Zeros that stand for unknown entries would count as data."""
+    X, _, _ = mixture(7)
+    model = pw.HALS(3, missing=missing, random_state=0).fit(X)
+    with pytest.raises(InputError, match="entries may be unknown, and parts are judged on complete data") as refused:
+        pw.judge(model, X)
+    assert (refused.value.parameter, refused.value.kind) == ("model", "not-judged")
+
+
 def test_a_fixed_part_is_given_and_errors_are_told_in_per_cent():
     X, _, H = mixture(0)
     verdicts = pw.judge(pw.ANLS(3, fixed=H[:1], random_state=0).fit(X), X)

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import partwise as pw
+from partwise.belief import Halving
 from partwise.exceptions import InputError
 
 
@@ -56,6 +57,57 @@ def test_copies_of_samples_are_left_out():
     X = noisy("white")
     choice = pw.choose_k(np.vstack([X, X[:120]]), halves=False)
     assert (choice.k, choice.duplicates, choice.n_samples) == (4, 120, 200)
+
+
+@pytest.fixture(scope="module")
+def scene() -> np.ndarray:
+    """Four materials that vary from pixel to pixel: more directions than parts, all of them above noise."""
+    varying = {"scale": 0.3, "shape": 0.06, "snr": 35.0}
+    return pw.datasets.make_scene(n_samples=300, n_features=60, random_state=1, **varying).X
+
+
+def test_directions_of_parts_that_vary_are_not_counted(scene: np.ndarray):
+    choice = pw.choose_k(scene, halves="needed")
+    assert (choice.k, choice.low, choice.high, choice.verdict, choice.basis) == (4, 3, None, "undecided", "rest")
+    assert choice.spectral > 6
+    assert "what is behind them is little" in str(choice)
+
+
+def test_what_little_is_left_is_no_number_without_halves(scene: np.ndarray):
+    choice = pw.choose_k(scene, halves=False)
+    assert (choice.k, choice.low, choice.taken, choice.basis) == (None, 3, 3, "rest")
+    assert "cannot be told; at least 3" in str(choice)
+
+
+def test_many_directions_that_leave_little_are_in_the_table():
+    rng = np.random.default_rng(0)
+    S = rng.gamma(0.3, size=(150, 20)) @ rng.gamma(0.3, size=(20, 90))
+    U, s, V = np.linalg.svd(S, full_matrices=False)
+    s[20:40] = s[19] * 0.02 * 0.9 ** np.arange(20)  # further directions, far behind
+    X = (U * s) @ V + 1e-4 * s[19] / 10.0 * rng.standard_normal(S.shape)
+    choice = pw.choose_k(X, halves=False)
+    assert str(choice)
+    assert len(choice.table) > choice.low
+
+
+@pytest.mark.parametrize(("halves", "taken", "last"), [(True, 6, 8), ("further", 10, 14)])
+def test_the_number_to_take_is_that_of_which_most_are_found_again(halves: bool | str, taken: int, last: int):
+    rng = np.random.default_rng(0)
+    X = np.exp(0.5 * (rng.standard_normal((160, 40)) * 0.9 ** np.arange(40)) @ rng.standard_normal((40, 60)))
+    again = {2: 2, 3: 2, 4: 3, 5: 3, 6: 5, 7: 4, 8: 5, 10: 9, 13: 6, 14: 6}
+    cosines = {k: (0.97,) * many + (0.5,) * (k - many) for k, many in again.items()}
+    known = {(k, split): Halving(k, split, one, 0.0) for k, one in cosines.items() for split in range(16)}
+    choice = pw.choose_k(X, halves=halves, most=14, known=known)
+    assert (choice.k, choice.low, choice.taken) == (None, 2, taken)
+    assert max(row.k for row in choice.table if row.again == row.again) == last
+    assert f"of {taken} parts most are found again" in str(choice)
+    assert choice.facts()["taken"] == taken
+
+
+@pytest.mark.parametrize("halves", ["some", 3, np.array([1, 2])], ids=str)
+def test_a_wrong_word_for_halves_is_refused(halves):
+    with pytest.raises(InputError, match="'needed' or 'further'"):
+        pw.choose_k(noisy("white"), halves=halves)
 
 
 def test_sparse_and_dense_are_one():

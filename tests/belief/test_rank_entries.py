@@ -65,3 +65,22 @@ def test_what_is_unknown_has_to_be_said() -> None:
         pw.choose_k(np.where(known, X, np.nan))
     with pytest.raises(InputError, match="missing must be None, 'nan' or 'zeros'"):
         pw.choose_k(X, missing="none")
+
+
+def test_of_incomplete_data_no_noise_is_told_and_halves_are_refused() -> None:
+    X, known = incomplete(2)
+    X = np.where(known, X, np.nan)
+    with pytest.raises(InputError, match="halves cannot be asked for where entries are unknown"):
+        pw.choose_k(X, missing="nan", halves=True)
+    choice = pw.choose_k(X, missing="nan", halves=False, most=1)
+    assert choice.noise is None
+    assert choice.facts()["noise"] is None
+
+
+def test_what_fits_leave_of_exact_data_tells_nothing() -> None:
+    """Errors far below the noise of any data are those of fits: more parts seemed to predict better."""
+    errors = np.array([[0.2, 0.2], [4e-6, 4.1e-6], [5e-7, 4e-7], [6e-7, 7e-7]])
+    assert by_entries(errors, 10).k == 2
+    rng = np.random.default_rng(1)
+    X = rng.gamma(0.5, size=(150, 3)) @ rng.gamma(0.5, size=(3, 30))
+    assert pw.choose_k(np.where(rng.random(X.shape) < 0.8, X, np.nan), missing="nan").k == 3

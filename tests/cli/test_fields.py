@@ -192,6 +192,26 @@ def test_signatures_are_turned_only_by_names(columns: list[str] | None, rows: li
     assert table.X.shape == (X.T if turned else X).shape
 
 
+BANDS = [f"{400.5 + 5 * j}" for j in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "turned"),
+    [
+        (BANDS, [str(i) for i in range(40)], False),
+        ([str(i) for i in range(40)], BANDS, True),
+        ([f"pixel {i}" for i in range(40)], BANDS, True),
+        (None, BANDS, True),
+        ([f"{2.5 * t}" for t in range(40)], BANDS, False),  # two axes: which one, only the user knows
+    ],
+    ids=["spectra as rows", "numbered columns", "named columns", "no header", "two axes"],
+)
+def test_spectra_are_turned_by_their_axis(columns: list[str] | None, rows: list[str], turned: bool):
+    X = RNG.random((len(rows), len(columns or range(40))))
+    table = PROFILES["spectra"].shaped(Table(X, columns, rows), Settings(None, None))
+    assert table.X.shape == (X.T if turned else X).shape
+
+
 def test_markers_tell_something():
     S = np.array([0.0, 0.5, 0.0, 0.7])
     assert cells._markers(S, 12).tolist() == [3, 1]

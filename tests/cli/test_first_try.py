@@ -58,6 +58,11 @@ NOTED: dict[str, tuple[str, list[str], str]] = {
         [],
         "rows go from 400 to 510 in order, as wavelengths do. --transpose",
     ),
+    "wavelengths as rows, numbered spectra": (
+        text(X.T, [str(i) for i in range(40)], [f"{400.5 + 10 * j}" for j in range(12)], "wavelength"),
+        [],
+        "rows go from 400.5 to 510.5 in order, as wavelengths do. --transpose",
+    ),
     "log-normalised for counts": (
         text(LOGGED, GENES, CELLS),
         ["--method", "likelihood"],

@@ -38,6 +38,7 @@ ALTERNATING: dict[str, Setting] = {
     "hals-random": (pw.HALS, FEW | {"init": "random"}, X),
     "hals-plain": (pw.HALS, FEW | {"extrapolate": False, "sweeps": 1}, X),
     "hals-penalties": (pw.HALS, FEW | PENALTIES, X),
+    "hals-holes": (pw.HALS, FEW | {"missing": "zeros"}, X),
     "anls": (pw.ANLS, FEW, X),
     "mu": (pw.MU, FEW, X),
     "mu-kl": (pw.MU, FEW | {"beta_loss": "kullback-leibler"}, X),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import partwise as pw
@@ -342,3 +344,38 @@ def test_rounds_with_holes_that_begin_in_single_precision_end_in_double(monkeypa
     assert (types[0], types[-1]) == (np.float32, np.float64)
     assert begun.kkt_ <= 1e-7
     assert begun.reconstruction_error_ == pytest.approx(whole.reconstruction_error_, rel=1e-6)
+
+
+@pytest.mark.parametrize("rounds", [3, 8, 30])
+def test_a_weight_is_a_repeated_row_in_every_round_and_at_the_stop(rounds: int) -> None:
+    rng = np.random.default_rng(0)
+    X, weights = rng.random((15, 30)), rng.integers(0, 5, 15)
+    model = pw.HALS(2, max_iter=rounds, tol=1e-3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        weighed, repeated = clone(model).fit(X, sample_weight=weights), clone(model).fit(np.repeat(X, weights, axis=0))
+    assert weighed.n_iter_ == repeated.n_iter_
+    np.testing.assert_allclose(weighed.history_["residual"], repeated.history_["residual"], rtol=1e-9)
+    np.testing.assert_allclose(weighed.components_, repeated.components_, atol=1e-10)
+
+
+def test_momentum_with_holes_is_that_of_the_pair_they_are_filled_in_at() -> None:
+    """Weights beyond their update would leave unknown entries behind: that took 4,000 rounds."""
+    rng = np.random.default_rng(2)
+    X = rng.gamma(0.4, size=(200, 6)) @ rng.gamma(0.4, size=(6, 40)) + 0.3 * rng.random((200, 40))
+    X[rng.random(X.shape) < 0.3] = np.nan
+    model = pw.HALS(6, missing="nan", tol=1e-6, max_iter=10_000, random_state=0).fit(X)
+    assert model.converged_
+    assert model.n_iter_ < 500
+
+
+@pytest.mark.parametrize("name", ["hals", "anls", "mu", "kl"])
+def test_weights_to_start_with_may_come_with_the_data(name: str) -> None:
+    rng = np.random.default_rng(3)
+    W, H = rng.random((N, K)) + 0.1, rng.random((K, M)) + 0.1
+    model, pair = MAKE[name](K, init=H, max_iter=3, tol=0.0), MAKE[name](K, init=(W, H), max_iter=3, tol=0.0)
+    found, expected = model.fit_transform(X, W=W), pair.fit_transform(X)
+    np.testing.assert_array_equal(found, expected)
+    assert model.init is H
+    with pytest.raises(InputError, match="W is one half of a start"):
+        MAKE[name](K, init="random").fit_transform(X, W=W)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -120,3 +124,68 @@ def test_a_round_trip_of_an_anndata(tmp_path):
     assert "connectivities" in again.obsp
     with pytest.raises(InputError, match="adata lacks 1 of the model's genes, such as 'g14'"):
         pw.annotate(adata[:, :14].copy(), model)
+    adata.var_names = ["g3", *adata.var_names[1:]]
+    with pytest.raises(InputError, match="adata has the gene 'g3' twice"):
+        pw.annotate(adata, model)
+
+
+@pytest.mark.filterwarnings("error::UserWarning", "ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_cells_that_use_no_part_have_none_and_a_view_is_written_to_without_a_word(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    adata = anndata.AnnData(np.vstack([COUNTS, np.zeros((2, 15))]))
+    adata.var.index = pd.Index([f"g{j}" for j in range(15)], dtype=object)
+    adata.obs.index = pd.Index([f"c{i}" for i in range(92)], dtype=object)
+    model = pw.Likelihood(3, random_state=0).fit(adata[:90])
+    part = adata[40:92, ::-1]
+    with pytest.warns(pw.exceptions.DegenerateDataWarning, match="50, 51 use no part"):
+        pw.annotate(part, model)
+    assert not part.is_view
+    assert part.obs["partwise"].isna().tolist() == [False] * 50 + [True] * 2
+    np.testing.assert_array_equal(part.obsm["X_partwise"][50:], 0.0)
+    np.testing.assert_array_equal(part.varm["partwise"][::-1].T, model.components_)
+    assert "partwise" not in adata.obs
+    part.write_h5ad(tmp_path / "a.h5ad")
+    assert anndata.read_h5ad(tmp_path / "a.h5ad").obs["partwise"].isna().sum() == 2
+
+
+LOGGED = np.log1p(1e4 * COUNTS / COUNTS.sum(axis=1, keepdims=True))
+LABELLED = pd.DataFrame(COUNTS, columns=[f"g{j}" for j in range(15)]).assign(label=np.arange(90) % 3)
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "told"),
+    [
+        (pw.Likelihood(2, max_iter=500), LOGGED, r"the numbers are logarithms \(with exp\(x\) - 1 .*: give the counts"),
+        (pw.MU(2, beta_loss=1, tol=0.5), LOGGED, "the numbers are logarithms .* or take HALS"),
+        (pw.AnchorTopics(2), LOGGED, "the numbers are logarithms"),
+        (pw.HALS(2).set_preparation("log1p"), LOGGED, "log1p would take them again"),
+        (pw.HALS(2), LABELLED, "'label' among the features is numbers of classes"),
+    ],
+    ids=["likelihood", "divergence", "topics", "log1p", "labels"],
+)
+def test_a_mistake_of_a_first_try_is_told_at_the_users_line(model: Any, X: Any, told: str):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.warns(pw.exceptions.DegenerateDataWarning, match=told) as caught:
+            clone(model).fit(X)
+    assert {one.filename for one in caught if one.category is pw.exceptions.DegenerateDataWarning} == {__file__}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        clone(model).fit(pw.open_source(X))  # of sources only what they hold is looked at
+    assert not [one for one in caught if re.search(told, str(one.message))]
+
+
+def test_nothing_is_told_of_counts_and_of_logarithms_for_squares():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pw.exceptions.DegenerateDataWarning)
+        pw.Likelihood(2, max_iter=500).fit(LABELLED.drop(columns="label"))
+        pw.HALS(2).fit(LOGGED)
+
+
+def test_times_as_rows_are_not_called_turned():
+    xr = pytest.importorskip("xarray")
+    rng = np.random.default_rng(0)
+    coords = {"time": np.arange(50) * 0.5, "sensor": list("abcdef")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pw.exceptions.DegenerateDataWarning)
+        pw.SPA(2).fit(xr.DataArray(rng.random((50, 6)), dims=("time", "sensor"), coords=coords))

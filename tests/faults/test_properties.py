@@ -155,7 +155,7 @@ def test_weights_are_as_good_as_the_best_support_in_long_double(seed: int, k: in
 
 
 METHODS = {
-    "HALS": {"max_iter": 30, "tol": 0.0},
+    "HALS": {"max_iter": 15, "tol": 0.0},  # before it is at the optimum, up to rounding: rounding moves it on there
     "ANLS": {"max_iter": 10, "tol": 0.0},
     "SPA": {},
     "AND": {"max_iter": 20},

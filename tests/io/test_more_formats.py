@@ -146,6 +146,17 @@ def test_files_of_folders_are_in_the_order_of_their_numbers(tmp_path: Path):
         ]
 
 
+def test_files_beside_texts_that_are_left_out_are_told(tmp_path: Path):
+    for name in ("a.txt", "b.txt", "README", "notes.md"):
+        (tmp_path / name).write_text("goal cup goal")
+    table = pw.read(tmp_path, stop_words="none")
+    assert table.sample_names == ["a.txt", "b.txt"]
+    assert table.notes[0] == "2 .txt files; 2 with another end of name are left out: 'README', 'notes.md'"
+    for name in ("README", "notes.md"):
+        (tmp_path / name).unlink()
+    assert len(pw.read(tmp_path, stop_words="none").notes) == 1
+
+
 @pytest.mark.parametrize("order", ["bsq", "bil", "bip"])
 @pytest.mark.parametrize("kind", [(4, "<f4", 0), (12, ">u2", 1)], ids=["float", "big-endian"])
 def test_envi(tmp_path: Path, order: str, kind: tuple[int, str, int]):

@@ -73,11 +73,23 @@ def test_xarray_of_two_and_three_dimensions():
     assert dict(maps.sizes) == {"y": 3, "x": 4, "part": 2}
     np.testing.assert_array_equal(maps.values.reshape(12, 2), PLAIN.transform(X))
     assert model.feature_names_in_[0] == "400 nm"
+    assert model.proportions(cube).dims == ("y", "x", "part")
+    np.testing.assert_allclose(model.proportions(cube).values.reshape(12, 2), PLAIN.proportions(X), atol=1e-12)
     with pytest.raises(InputError, match="is a Dataset of xarray; give one of its variables: 'a'"):
         pw.SPA(2).fit(xr.Dataset({"a": cube}))
 
 
 @pytest.mark.filterwarnings("ignore")  # of anndata about pandas
+def test_functions_that_take_rows_say_how_to_give_an_object():
+    xr = pytest.importorskip("xarray")
+    cube = xr.DataArray(X.T.reshape(7, 3, 4), dims=("wavelength", "y", "x"))
+    with pytest.raises(InputError, match=r"X is of type DataArray: give open_source\(X\)"):
+        pw.nnls(PLAIN.components_, cube)
+    np.testing.assert_array_equal(pw.nnls(PLAIN.components_, pw.open_source(cube)), PLAIN.transform(X))
+    measured = type("Measured", (xr.DataArray,), {"__slots__": (), "__module__": "laboratory"})(cube)
+    np.testing.assert_array_equal(PLAIN.transform(measured).values.reshape(12, 2), PLAIN.transform(X))
+
+
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_anndata_in_memory(sparse: bool):
     anndata = pytest.importorskip("anndata")
@@ -85,8 +97,28 @@ def test_anndata_in_memory(sparse: bool):
     adata.obs_names, adata.var_names = SAMPLES, NAMES
     model = pw.SPA(2).fit(adata)
     assert model.feature_names_in_.tolist() == NAMES
-    np.testing.assert_allclose(model.transform(adata), PLAIN.transform(X), atol=1e-12)
-    np.testing.assert_allclose(model.transform(adata[:, NAMES[::-1]]), PLAIN.transform(X), atol=1e-12)
+    adata.obs["donor"] = range(12)
+    adata.obsm["X_umap"] = X[:, :2].copy()
+    adata.uns["colours"] = ["red"]
+    weights = model.transform(adata)
+    assert isinstance(weights, anndata.AnnData)
+    assert (weights.obs_names.tolist(), weights.var_names.tolist()) == (SAMPLES, ["Part 1", "Part 2"])
+    assert weights.obs["donor"].tolist() == list(range(12))
+    np.testing.assert_array_equal(weights.obsm["X_umap"], X[:, :2])
+    np.testing.assert_allclose(weights.X, PLAIN.transform(X), atol=1e-12)
+    np.testing.assert_allclose(model.transform(adata[3:, NAMES[::-1]]).X, PLAIN.transform(X)[3:], atol=1e-12)
+    np.testing.assert_array_equal(pw.SPA(2).fit_transform(adata).X, weights.X)
+    np.testing.assert_allclose(model.proportions(adata).X, PLAIN.proportions(X), atol=1e-12)
+    adata.raw = adata
+    np.testing.assert_array_equal(model.transform(adata.raw).X, weights.X)
+    np.testing.assert_array_equal(model.inverse_transform(weights), weights.X @ model.components_)
+    weights.obsm["X_umap"][:] = 0.0
+    weights.uns["colours"].clear()
+    assert adata.obsm["X_umap"].any()
+    assert adata.uns["colours"] == ["red"]
+    frame = model.set_output(transform="pandas").transform(adata)
+    assert frame.index.tolist() == SAMPLES
+    np.testing.assert_array_equal(frame.to_numpy(), weights.X)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -255,7 +255,7 @@ def test_h5ad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "a.h5ad"
     path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
     monkeypatch.setitem(sys.modules, "anndata", None)
-    with pytest.raises(MissingDependencyError, match=r"a.h5ad: reading .h5ad needs anndata: pip install anndata"):
+    with pytest.raises(MissingDependencyError, match=r"reading .h5ad needs anndata: pip install 'partwise\[anndata\]'"):
         pw.read(path)
     monkeypatch.undo()
     anndata = pytest.importorskip("anndata")

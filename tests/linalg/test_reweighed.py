@@ -174,3 +174,33 @@ def test_hubers_loss_tends_to_absolute_deviations() -> None:
     assert proof.largest <= 1e-5  # of slopes that are 1e-9 at most
     least = np.abs(SPOILT - pw.nnls(H, SPOILT, loss="l1") @ H).sum()
     assert huber(SPOILT, W @ H, delta) / delta < 1.001 * least
+
+
+def test_negative_binomial_of_large_counts_is_itakura_saito() -> None:
+    """Its variance is then the square of the mean: nothing moved there, and a fit ended after a round as converged."""
+    counts, large = np.round(1e6 * (X + 0.1)), 1e6 * H
+    start = np.random.default_rng(0).random((len(X), len(H))) + 0.1, large
+    ours, theirs = (
+        pw.MU(len(H), beta_loss=loss, init=start, max_iter=20, tol=0.0).fit(counts)
+        for loss in (("negative-binomial", 0.5), 0)
+    )
+    np.testing.assert_allclose(ours.components_, theirs.components_, rtol=1e-3)
+    W, proof = pw.nnls(large, counts, loss=("negative-binomial", 0.5), return_certificate=True)
+    assert proof.largest <= 1e-7
+    for x, w in zip(counts[:5], W, strict=False):
+        reference = slow(lambda a, b: binomial(a, b, 0.5), x, large, w)
+        assert binomial(x, w @ large, 0.5) <= reference + 1e-5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dispersion", [1e-4, 0.5, 100.0])
+def test_large_counts_do_not_cancel(dispersion: float, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = np.floor(10.0 ** rng.uniform(0.0, 6.0, 200)) * (rng.random(200) > 0.3)
+    y = np.maximum(x, 1.0) * np.where(rng.random(200) < 0.5, 1.01, 10.0 ** rng.uniform(-2.0, 2.0, 200))
+    x, y = x.astype(dtype), y.astype(dtype)
+    X, Y, a = x.astype(np.longdouble), y.astype(np.longdouble), np.longdouble(1.0) / dispersion
+    exact = X * np.log1p(a / (X + a) * (X - Y) / Y * (X > 0.0)) - a * np.log1p((X - Y) / (Y + a))
+    found = NegativeBinomial(dispersion=dispersion).each(x, y)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, exact.astype(float), rtol=1e-3 if dtype == np.float32 else 1e-8)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from partwise.linalg.svd import truncated_svd
+from partwise.linalg.svd import orthonormal, truncated_svd
 from partwise.sources import source_of
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -116,3 +116,15 @@ def test_partition_and_seed_hardly_matter() -> None:
     ]
     assert outside(spans[1], spans[0]).max() < 1e-12
     assert outside(spans[2], spans[0]).max() < 1e-5
+
+
+@pytest.mark.parametrize("scales", [1.0, 1e-9], ids=["even", "steep"])
+@pytest.mark.parametrize("rank", [6, 4], ids=["independent", "dependent"])
+def test_orthonormal_columns_span_those_up_to_them(scales: float, rank: int) -> None:
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((500, rank)) @ rng.standard_normal((rank, 6)) * np.geomspace(1.0, scales, 6)
+    Q = orthonormal(A)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(6), atol=1e-13)
+    inside = A - Q @ (Q.T @ A)
+    assert np.all(np.linalg.norm(inside, axis=0) <= 1e-12 * np.linalg.norm(A, axis=0))
+    assert np.abs(np.tril(Q.T @ A, -1)).max() <= 1e-12 * np.linalg.norm(A)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import partwise as pw
 from partwise.exceptions import InputError
 from partwise.metrics import association
-from partwise.metrics.association import lead
+from partwise.metrics.association import exclusive
 
 RNG = np.random.default_rng(0)
 U = RNG.dirichlet([0.3] * 3, 80)
@@ -47,7 +47,9 @@ def test_nan_is_refused_with_its_place(bad: str):
     assert (caught.value.parameter, caught.value.kind) == (bad, "not-finite")
 
 
-def test_a_feature_of_two_parts_leads_in_neither():
-    scores = np.array([[3.0, 2.0, -1.0, 0.5], [2.9, -1.0, -2.0, 0.5], [0.0, 0.4, -3.0, 0.1]])
-    np.testing.assert_allclose(lead(scores), [[0.1, 1.6, 0.0, 0.0], [0.0] * 4, [0.0] * 4])
-    np.testing.assert_array_equal(lead(scores[:1]), np.maximum(scores[:1], 0.0))
+def test_of_features_that_go_with_a_part_alike_the_one_that_is_its_own_leads():
+    scores = np.array([[3.0, 2.0, -1.0], [3.0, -1.0, -2.0]])
+    components = np.array([[30.0, 10.0, 60.0], [3.0, 0.0, 7.0]])  # sizes of parts do not count
+    np.testing.assert_allclose(exclusive(scores, components), [[1.5, 2.0, 0.0], [1.5, 0.0, 0.0]])
+    np.testing.assert_array_equal(exclusive(scores[:1], components[:1]), np.maximum(scores[:1], 0.0))
+    np.testing.assert_array_equal(exclusive(scores, np.zeros((2, 3))), np.zeros((2, 3)))

@@ -249,6 +249,17 @@ def test_envelope_keeps_every_peak():
     assert kept.max() == 3.0
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_peaks_are_those_of_scipy(seed: int):
+    from scipy.signal import find_peaks
+
+    rng = np.random.default_rng(seed)
+    values = rng.integers(-4, 5, 30).astype(float) if seed % 2 else np.cumsum(rng.standard_normal(30))
+    size = np.abs(values)
+    tops = find_peaks(np.pad(size, 1), prominence=charts.PROMINENT * size.max())[0] - 1
+    np.testing.assert_array_equal(charts.peaks(values), tops[np.argsort(-size[tops], kind="stable")][:3])
+
+
 def test_peaks():
     values = np.array([0.0, 5.0, 0.0, 0.1, 0.0, 7.0, 6.9, 6.95, 0.0, 4.0])
     assert charts.peaks(values).tolist() == [5, 1, 9]  # what hardly stands out is no peak

@@ -178,6 +178,8 @@ def test_what_archetypes_doubts_is_told():
     found = dict(findings(facts, NAMES))
     assert found["Other parts do as well"].startswith("Another set of parts explains the data nearly as well")
     assert "by only 0.4%" in found["Other parts do as well"]
+    purer = dict(findings(archetypes([0.25] * 4, [0.01] * 4, 0.0), NAMES))["Other parts do as well"]
+    assert purer.startswith("Another set of parts explains the data as well or better, and makes samples less pure")
     assert "Hardly any pure samples" not in found  # the median is 0.035, and not the mean
     assert found["Parts of few samples"].startswith("Part 1 (1.9%) and Part 4 (1.1%) rest on few samples")  # 2 is dead
     found = dict(findings(archetypes([0.25] * 4, [0.2, 0.04, 0.08, 0.06], 0.02), NAMES))

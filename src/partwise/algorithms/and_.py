@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.engine.squared import weighted_sums
+from partwise.algorithms.engine.squared import count_of, weighted_sums
 from partwise.algorithms.loop import Progress, Stages, State
 from partwise.algorithms.randomness import Shuffled
 from partwise.algorithms.schedule import Adaptive, look
@@ -282,7 +282,7 @@ class BatchState:
         if self.eta is None:
             self.H = take_steps(self.H, G, B, steps=1, step_size=self.step_size)
         else:
-            H = self.H + self.eta / (batch.shape[0] if samples is None else samples.sum()) * (B - G @ self.H)
+            H = self.H + self.eta / count_of(batch, samples) * (B - G @ self.H)
             self.diverged = not np.abs(H).max() <= self.limit
             self.H = self.H if self.diverged else H
         self.taken += not self.diverged

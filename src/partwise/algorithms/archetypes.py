@@ -16,7 +16,7 @@ feasible mean next to the point where that quadratic is least.  It is found amon
 reach farthest (Frank & Wolfe 1956, with all of them corrected); the weights follow by coordinate descent.  Neither
 raises f.  There are many minima: several starts compete.  Of those that differ by no more than per mills the one is
 taken in which samples are purest: that some are is what the method lives on, and where parts are many, as topics are,
-such minima are too.
+such minima are too.  One in which they are far purer is taken though its f is larger by per cents.
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ KEPT = 6  # minima of the sketch that are followed on all samples: their order t
 # Objectives that differ by less, relatively, are a toss. A standard error of the difference, the natural bound, is too
 # wide where samples are few: of 2,000 pixels of Jasper Ridge it takes a minimum that is 2% and ten degrees worse.
 TOSS = 0.002
+# What a minimum must be purer by, in `_extent`, to be taken though its objective is larger. Of 52 generated scenes with
+# spectra that vary it was 0.51 to 1.24 on five, where the least objective was wrong, and below 0.04 on the others; on
+# Jasper Ridge, where a material in some per cent of the pixels is none of the four surveyed ones, 0.24 to 0.27.
+PURER = 0.4
 SAME = 3.0  # degrees within which all parts of two minima are the same
 INNER = 3  # further means that a part is mixed of in a step, unless
 CLOSE = 1e-4  # the best one would bring it nearer by no more than this part of its squared distance
@@ -217,16 +221,30 @@ def _moved(E: Array, F: Array) -> Array:
 def ordering(minima: Sequence[Minimum]) -> list[int]:
     """Those that are as good as the best, the purest first, then the others by their objective.
 
-    Descents to the same minimum differ by little, and rounding is not to choose of them.
+    One that is clearly purer is before them: to split a frequent part that varies may pay more than to find a rare one,
+    and many samples are mixtures of the halves then.  Descents to the same minimum differ by little, and rounding does
+    not choose of them.
     """
-    objectives = [_rounded(one.objective) for one in minima]
+    objectives, purities = [_rounded(one.objective) for one in minima], [_rounded(one.purity) for one in minima]
     limit = (1.0 + TOSS) * min(objectives)
 
     def rank(i: int) -> tuple[bool, float]:
         toss = objectives[i] <= limit
-        return not toss, -_rounded(minima[i].purity) if toss else objectives[i]
+        return not toss, -purities[i] if toss else objectives[i]
 
-    return sorted(range(len(minima)), key=rank)
+    order = sorted(range(len(minima)), key=rank)
+    extents = [_extent(f, p, len(one.parts)) for f, p, one in zip(objectives, purities, minima, strict=True)]
+    purest = min(order, key=extents.__getitem__)
+    if extents[order[0]] - extents[purest] > PURER:
+        order.remove(purest)
+        order.insert(0, purest)
+    return order
+
+
+def _extent(objective: float, purity: float, k: int) -> float:
+    """Logarithm of the room that samples take: for each dimension of the simplex, beside it and from its corners."""
+    beside = max(objective, np.finfo(float).tiny)  # it is also how well shares are known
+    return (k - 1) * float(np.log(beside) + np.log(beside + max(1.0 - purity, 0.0)))
 
 
 def _rounded(value: float) -> float:
@@ -271,15 +289,13 @@ class Point:
 
     def step(self, data: Directions, counts: Array, rounded: float) -> Point:
         """Every part to the best place for given weights, then the weights."""
-        E, A, R, atoms = self.E.copy(), self.A.copy(), self.R.copy(), list(self.atoms)
-        w = self._slopes(rounded)
+        E, A, atoms = self.E.copy(), self.A.copy(), list(self.atoms)
+        weighed = A * self._slopes(rounded)[:, None]
+        products, gram = weighed.T @ data.points, weighed.T @ A
         for j in range(len(E)):
-            a = A[:, j]
-            aw = a * w
-            target = E[j] + (aw @ R) / max(float(aw @ a), np.finfo(float).tiny)
-            new, atoms[j] = nearest(data.points, target, counts[j], atoms[j])
-            R -= np.outer(a, new - E[j])
-            E[j] = new
+            # the least point of the bound: what the other parts leave, as the part j has it
+            target = E[j] + (products[j] - gram[j] @ E) / max(float(gram[j, j]), np.finfo(float).tiny)
+            E[j], atoms[j] = nearest(data.points, target, counts[j], atoms[j])
         _sweep(data.points, E, A, SWEEPS)
         return Point.of(data, E, A, tuple(atoms))
 

@@ -20,6 +20,9 @@ DIMENSIONS = 3  # times as many as parts are looked at: parts vary in more direc
 TINY = np.finfo(np.float64).tiny
 SAMPLES = 20_000  # at most so many are looked at: a mean of a tenth of a part's is then known well enough
 SKETCH = 2_500  # and so many while it is decided which starts are worth more
+# Share of the samples, those that are like the fewest others, that count alike when crowds count less: some of them are
+# like no other and would count most
+APART = 0.25
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,15 @@ class Directions:
     own : float
         Of the spread of the points along directions beside those of the parts, the share that samples have along any
         direction; the rest is white noise, large there because the largest directions of it were chosen.
+    counted : ndarray of shape (n_points,) or float
+        What each point counts for in means over points, 1 on average.
     """
 
     points: Array
     basis: Array
     size: float
     own: float = 1.0
+    counted: Array | float = 1.0
 
     def sketch(self, rng: np.random.Generator, size: int = SKETCH) -> Directions:
         """A few of the points."""
@@ -50,10 +56,11 @@ class Directions:
         if n <= size:
             return self
         some = np.sort(rng.choice(n, size, replace=False))
-        return replace(self, points=self.points[some])
+        counted = np.broadcast_to(self.counted, n)[some]
+        return replace(self, points=self.points[some], counted=counted / counted.mean())
 
 
-def find_directions(source: RowSource, k: int, rng: np.random.Generator) -> Directions:
+def find_directions(source: RowSource, k: int, rng: np.random.Generator, *, even: bool = False) -> Directions:
     """The samples as directions.
 
     Parameters
@@ -64,6 +71,10 @@ def find_directions(source: RowSource, k: int, rng: np.random.Generator) -> Dire
         Number of parts.
     rng : numpy.random.Generator
         Randomness of the singular vectors, and which samples are looked at if there are many.
+    even : bool
+        Whether samples count the less, for the singular vectors and in means, the more others are like them: a part of
+        which half of the samples are made has as much of a say as one of few. For data without negative entries,
+        whose cosines cannot cancel.
 
     Returns
     -------
@@ -77,7 +88,10 @@ def find_directions(source: RowSource, k: int, rng: np.random.Generator) -> Dire
     # the noise of a sample: samples of nothing else have no direction and are not drawn out to unit length
     least = max(float(np.median(outside)), np.finfo(source.dtype).eps * lengths.max(initial=0.0), TINY)
     unit = source.derive(blocks.scale_rows, 1.0 / np.maximum(lengths, least))
-    values, basis = truncated_svd(unit, min(DIMENSIONS * k, n, m), rng=rng)
+    factors = _apart(unit) if even else np.ones(n)
+    values, basis = truncated_svd(
+        unit.derive(blocks.scale_rows, factors) if even else unit, min(DIMENSIONS * k, n, m), rng=rng
+    )
     some = np.arange(n) if n <= SAMPLES else np.sort(rng.choice(n, SAMPLES, replace=False))
     Y = unit.take(some)
     points = np.ascontiguousarray(blocks.dot(Y, np.ascontiguousarray(basis.T, Y.dtype)), np.float64)
@@ -85,10 +99,28 @@ def find_directions(source: RowSource, k: int, rng: np.random.Generator) -> Dire
     inside, spread = np.linalg.norm(points, axis=1), np.linalg.eigvalsh(points.T @ points)[:-k]
     floor = max(np.sqrt(max(float(spread.sum()), 0.0) / len(points)), np.finfo(np.float64).eps)
     points /= np.maximum(inside, floor)[:, None]
+    size = float(lengths.mean())
+    if even:  # singular vectors are those of squares, so are means
+        counted = np.square(factors[some])
+        return Directions(points, basis, size, counted=counted / counted.mean())
     squared_norm = float(np.square(np.minimum(lengths / least, 1.0)).sum())
-    return Directions(
-        points, basis, float(lengths.mean()), _own(values[k:], squared_norm - float(values @ values), n, m)
-    )
+    return Directions(points, basis, size, _own(values[k:], squared_norm - float(values @ values), n, m))
+
+
+def _apart(unit: RowSource) -> Array:
+    """Of every sample one over the sum of its cosines with all, relative to those that are like few others."""
+    total = unit.reduce(_sum)
+    alike = np.asarray(unit.map_rows(partial(_cosines, total=total), width=None, dtype=np.float64))
+    few = float(np.quantile(alike[alike > 0.0], APART))  # samples of nothing are like none, and not by being rare
+    return np.asarray(few / np.maximum(alike, few))
+
+
+def _sum(block: Block) -> Array:
+    return blocks.tdot(block, np.ones((block.shape[0], 1), block.dtype))
+
+
+def _cosines(block: Block, total: Array) -> Array:
+    return blocks.dot(block, total)[:, 0]
 
 
 def _own(values: Array, outside: float, n: int, m: int) -> float:

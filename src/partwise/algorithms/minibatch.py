@@ -29,7 +29,7 @@ from partwise.algorithms.engine import Divergence, Factor, Pair
 from partwise.algorithms.engine.alternating import update_components
 from partwise.algorithms.engine.pair import column_totals
 from partwise.algorithms.engine.rows import solve_rows, sweep_rows
-from partwise.algorithms.engine.squared import EntryWeightedError, SquaredError
+from partwise.algorithms.engine.squared import EntryWeightedError, SquaredError, count_of
 from partwise.algorithms.loop import Progress, Stages, State
 from partwise.algorithms.randomness import packed, paired_batches, unpack
 from partwise.outcomes import Stop
@@ -226,7 +226,7 @@ class Learner:
 
     def _look(self, block: Block, samples: Array | None) -> tuple[Array, Sums, float]:
         """The best weights of a batch, the bound with these, and the cost of a sample: loss and penalties."""
-        n, kind = _count(block, samples), block.dtype
+        n, kind = count_of(block, samples), block.dtype
         H, pair = self.H.astype(kind, copy=False), self._pair(n)
         if pair.alone and self.counted:
             W = self._beside(block, H)
@@ -251,7 +251,7 @@ class Learner:
         W, sums, cost = self._look(block, samples)
         left = left * self.steps / (self.steps + self.bound.young)
         past = left * self.past[0] + sums[0], left * self.past[1] + sums[1]
-        counted = left * self.counted + _count(block, samples)
+        counted = left * self.counted + count_of(block, samples)
         pair = self._pair(counted)
         sizes = left * self.sizes + np.concatenate(column_totals(W, samples))
         H = self.bound.lowest(self.H, past, pair.components(self.H, sizes))
@@ -330,10 +330,10 @@ def minibatch(
     state : mapping, optional
         Of a pass of an earlier run on this data, from which the learner was restored: the first pass is the next one.
     """
-    n = float(source.shape[0] if samples is None else samples.sum())
+    n = count_of(source, samples)
     if state is None:
         batches = paired_batches(source, min(source.shape[0], batch_size), None, samples)
-        first = next(pair for pair in batches if _count(*pair))
+        first = next(pair for pair in batches if count_of(*pair))
         yield _progress(learner, source, n * learner.cost_of(*first), np.nan, rng)
     elif rng is not None:
         if "shuffled" not in state:
@@ -343,7 +343,7 @@ def minibatch(
         before, total = copy(learner), 0.0
         try:
             for block, counts in paired_batches(source, batch_size, rng, samples):
-                size = _count(block, counts)
+                size = count_of(block, counts)
                 if size:  # what does not count at all is not learnt
                     total += size * learner.learn(block, left ** (size / n), size / n, counts)
                 if patience is not None and learner.cost.idle >= patience:
@@ -355,11 +355,6 @@ def minibatch(
         change = float(np.linalg.norm(learner.H - before.H)) / size if size > 0.0 else 0.0
         yield _progress(learner, source, total, change, rng)
     return Stop("floor", learner.cost.mean, cause="batches", details={"batches": float(patience)})
-
-
-def _count(block: Block, samples: Array | None) -> float:
-    """How many samples a batch has, as often as they count."""
-    return float(block.shape[0] if samples is None else samples.sum())
 
 
 def _progress(

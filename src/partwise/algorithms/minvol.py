@@ -199,6 +199,10 @@ def enclosing(source: RowSource, H: Array, *, squared_norm: float, tol: float, m
     sizes = T @ signal.size
     if signal.rank < len(H) or not (sizes > 0.0).all() or np.linalg.cond(T) > DEPENDENT:
         return None
+    before = float(source.reduce(partial(_distances, H=H, gram=Gram.of(H, source.dtype))))
+    # no simplex inside the span is nearer than the span
+    if float(source.reduce(partial(_beside, basis=np.asarray(signal.basis, source.dtype)))) >= pays * before:
+        return None
     T *= (signal.mean_size / sizes)[:, None]
     points = points_of(signal)
     iterations = minvol(signal, points, T, len(H), weight=points.variance, tol=tol)
@@ -208,17 +212,23 @@ def enclosing(source: RowSource, H: Array, *, squared_norm: float, tol: float, m
         new = np.maximum(new, 0.0)
     else:
         new, _ = constrain(source, new, squared_norm=squared_norm)
-    before, after = (
-        float(source.reduce(partial(_distances, H=parts, gram=Gram.of(parts, source.dtype)))) for parts in (H, new)
-    )
+    after = float(source.reduce(partial(_distances, H=new, gram=Gram.of(new, source.dtype))))
     return new if after < pays * before else None
 
 
 def _distances(block: Block, H: Array, gram: Gram) -> float:
     """The distances of all rows, at unit length, from the cone of parts."""
-    R = blocks.to_dense(block) - decode_block(block, gram=gram) @ H
-    lengths = blocks.norms(block)
-    return float(np.divide(blocks.norms(R), lengths, out=np.zeros_like(lengths), where=lengths > 0.0).sum())
+    return _relative(block, decode_block(block, gram=gram) @ H)
+
+
+def _beside(block: Block, basis: Array) -> float:
+    """The distances of all rows, at unit length, from a span."""
+    return _relative(block, blocks.dot(block, basis.T) @ basis)
+
+
+def _relative(block: Block, near: Array) -> float:
+    left, lengths = blocks.norms(blocks.to_dense(block) - near), blocks.norms(block)
+    return float(np.divide(left, lengths, out=np.zeros_like(lengths), where=lengths > 0.0).sum())
 
 
 def _stage(points: Points, T: Array, volume: Volume, tol: float, state: State | None) -> Iterator[Progress]:

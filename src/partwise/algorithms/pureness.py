@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.algorithms.archetypes import WIDE, count_of, counts_of
+from partwise.algorithms.archetypes import WIDE, counts_of
 from partwise.algorithms.directions import Directions
 from partwise.sources import blocks
 
@@ -16,12 +16,6 @@ Array = npt.NDArray[Any]
 SEEN = 4  # samples for each direction outside the span, where the variation of a part is looked for
 EXACTLY = 1e-12  # of the squared deviation inside, or length: what is less is rounding
 OFF = 5.0  # times the typical distance from the span of the parts: like none of them
-
-
-def narrows(mass: Array, trim: float, n: int) -> Array:
-    """Of which parts the means had more samples before the trimming was narrowed: of others `moved` says nothing."""
-    wide = min(WIDE * trim, 1.0)
-    return np.array([count_of(wide * share, n) > count_of(trim * share, n) for share in mass])
 
 
 def unlike(data: Directions, E: Array) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
+from partwise.algorithms.engine.squared import count_of
 from partwise.algorithms.loop import Progress, Stages, State
 from partwise.linalg.svd import truncated_svd
 from partwise.outcomes import Stop
@@ -84,7 +85,7 @@ class Signal:
     @property
     def n_samples(self) -> float:
         """How many samples there are, each as often as it counts."""
-        return float(self.rows.shape[0] if self.samples is None else self.samples.sum())
+        return count_of(self.rows, self.samples)
 
     @property
     def rank(self) -> int:
@@ -132,7 +133,7 @@ def find_signal(
     """
     k = min(k, *source.shape)  # samples that count twice are fewer than they count
     m, beside = source.shape[1], () if samples is None else (samples,)
-    n = float(source.shape[0] if samples is None else samples.sum())
+    n = count_of(source, samples)
     large = source if samples is None else source.derive(blocks.scale_rows, source.place(np.sqrt(samples)))
     values, basis = truncated_svd(large, k, rng=rng, beyond=1)
     rows = source.project(basis.T)
@@ -260,7 +261,7 @@ def _size_function(rows: RowSource, basis: Array, row_noise: Array, samples: Arr
     Rows of nothing but noise (background pixels, empty samples) are on either side of any function and have no say.
     """
     beside = () if samples is None else (samples,)
-    n = max(1.0, float(rows.shape[0] if samples is None else samples.sum()))
+    n = max(1.0, count_of(rows, samples))
     mean_direction = rows.reduce(_direction_block, *beside)
     for size in (basis.sum(axis=1), mean_direction):
         total, positive, clear = rows.reduce(partial(_size_block, size=size), row_noise, *beside)

@@ -6,9 +6,11 @@ that, and both move parts away from the topics.  Parts are therefore means of al
 Dhillon, D. S. Modha, "Concept decompositions for large sparse text data using clustering", Machine Learning 42, 2001):
 with ``y_i`` the samples and ``e_j`` the parts, all at unit length, it makes
 
-    f(E) = mean_i min_j (1 - y_i e_j)
+    f(E) = mean_i w_i min_j (1 - y_i e_j)
 
-small by Lloyd's algorithm from several starts (k-means++).
+small by Lloyd's algorithm from several starts (k-means++).  Where half of the samples are of one part that would rather
+split it than keep rare parts apart; so samples count the less (``w_i``) the more others are like them, in the span that
+they are looked at in, too (as in normalized cuts, J. Shi, J. Malik, IEEE Trans. PAMI 22, 2000).
 """
 
 from __future__ import annotations
@@ -37,8 +39,31 @@ STEPS = 100  # of a start at most,
 STANDS = 1e-5  # if none lowers f by less than this part of it
 
 
-def singles(data: Directions, k: int, *, starts: int, rng: np.random.Generator) -> Search | None:
-    """The best of several starts; None if samples are mixtures.
+def are_single(data: Directions, k: int, rng: np.random.Generator) -> bool:
+    """Whether a single part explains each sample up to noise.
+
+    Parameters
+    ----------
+    data : Directions
+        The samples, all of which count alike.
+    k : int
+        Number of parts.
+    rng : numpy.random.Generator
+        Where the starts come from.
+
+    Returns
+    -------
+    bool
+        False if samples are mixtures, or too few to tell.
+    """
+    if k == 1 or data.points.shape[1] <= k or len(data.points) <= k:
+        return False
+    runs = _runs(data, k, FEW, rng)
+    return towards_others(data, min(runs, key=lambda run: run[1])[0]) <= PURE
+
+
+def singles(data: Directions, k: int, *, starts: int, rng: np.random.Generator) -> Search:
+    """The best of several starts.
 
     Parameters
     ----------
@@ -53,21 +78,11 @@ def singles(data: Directions, k: int, *, starts: int, rng: np.random.Generator) 
 
     Returns
     -------
-    Search or None
+    Search
         The parts, the most frequent one first; ``weights`` have one positive entry a sample.
     """
     Y = data.points
-    if k == 1 or Y.shape[1] <= k or len(Y) <= k:
-        return None
-    seeds = rng.spawn(starts)
-
-    def begin(i: int) -> tuple[Array, float]:
-        return _descend(Y, _unit(plus_plus(Y, k, seeds[i])))
-
-    runs = list(ordered(begin, min(FEW, starts)))
-    if towards_others(data, min(runs, key=lambda run: run[1])[0]) > PURE:
-        return None
-    runs += list(ordered(lambda i: begin(FEW + i), max(starts - FEW, 0)))
+    runs = _runs(data, k, starts, rng)
     # of those that are as good as the best the one in which samples are purest, as of other minima
     least = min(f for _, f in runs)
     runs.sort(key=lambda run: run[1])
@@ -79,6 +94,11 @@ def singles(data: Directions, k: int, *, starts: int, rng: np.random.Generator) 
     rival = min(others, default=np.inf) / max(f, np.finfo(float).tiny) - 1.0
     best = Minimum(E[heaviest], np.ascontiguousarray(weights[:, heaviest]), f)
     return Search(best, np.zeros(k), max(rival, 0.0))
+
+
+def _runs(data: Directions, k: int, starts: int, rng: np.random.Generator) -> list[tuple[Array, float]]:
+    seeds = rng.spawn(starts)
+    return list(ordered(lambda i: _descend(data, _unit(plus_plus(data.points, k, seeds[i]))), starts))
 
 
 def towards_others(data: Directions, E: Array) -> float:
@@ -118,10 +138,10 @@ def lloyd(
         E, rival = found.best.parts, found.rival
     else:
         E, rival = np.asarray(state["parts"]), float(state["rival"])
-    f = _objective(data.points, E)
+    f = _objective(data, E)
     while True:
-        after = _step(data.points, E)
-        lower = _objective(data.points, after)
+        after = _step(data, E)
+        lower = _objective(data, after)
         if lower >= f:  # nothing changes any more, but for rounding
             after, lower = E, f
         if not begun:
@@ -131,28 +151,28 @@ def lloyd(
         E, f = after, lower
 
 
-def _descend(Y: Array, E: Array) -> tuple[Array, float]:
-    f = _objective(Y, E)
+def _descend(data: Directions, E: Array) -> tuple[Array, float]:
+    f = _objective(data, E)
     for _ in range(STEPS):
-        E, before = _step(Y, E), f
-        f = _objective(Y, E)
+        E, before = _step(data, E), f
+        f = _objective(data, E)
         if before - f <= STANDS * before:
             break
     return E, f
 
 
-def _step(Y: Array, E: Array) -> Array:
+def _step(data: Directions, E: Array) -> Array:
     """Every part to the mean of the samples next to it; one without any stays."""
-    labels = (Y @ E.T).argmax(axis=1)
+    labels = (data.points @ E.T).argmax(axis=1)
     order = np.argsort(labels, kind="stable")
     used, first = np.unique(labels[order], return_index=True)
     new = E.copy()
-    new[used] = _unit(np.add.reduceat(Y[order], first))
+    new[used] = _unit(np.add.reduceat((data.points * np.reshape(data.counted, (-1, 1)))[order], first))
     return new
 
 
-def _objective(Y: Array, E: Array) -> float:
-    return float(1.0 - (Y @ E.T).max(axis=1).mean())
+def _objective(data: Directions, E: Array) -> float:
+    return float((data.counted * (1.0 - (data.points @ E.T).max(axis=1))).mean())
 
 
 def _weights(Y: Array, E: Array) -> Array:

@@ -39,8 +39,13 @@ AROUND = 1  # numbers of parts to both sides of a decided one that halves are as
 FIRST = 8  # numbers of parts that halves are asked about at least, where the spectrum does not decide,
 BEHIND = rule.NEAR  # and behind the last of which all parts were found again
 MORE = 5  # further splits where it is decided that there is no more, and twice as many where these do not tell
+FURTHER = 1.25  # times as many parts as before, and two splits, where parts are to be taken and nothing decides
 SHOWN = 12  # numbers of parts in the table, where neither spectrum nor halves have an end
 MOST = 30  # the largest number of parts that halves are asked about, by default
+FACTS = (
+    *("k", "low", "high", "guess", "taken", "verdict", "basis", "weakest", "misfit", "spectral"),
+    *("n_samples", "duplicates"),
+)
 
 
 @dataclass(frozen=True)
@@ -91,11 +96,12 @@ class RankChoice:
         ``exact``: the data has no noise, and k is its rank. ``decided``: k parts stand well above independent noise.
         ``between``: k is the best guess, and the truth is not far. ``undecided``: `low` parts are there, and no more
         can be said.
-    basis : {"rank", "spectrum", "cliff", "halves", "entries", "nothing"}
-        What k rests on: the rank, directions above independent noise, a cliff in their strengths, what is found
-        again in halves of the samples, or how well entries are predicted that were left out, of data with holes.
-    noise : Noise
-        What was measured of the noise.
+    basis : {"rank", "spectrum", "cliff", "rest", "halves", "entries", "nothing"}
+        What k rests on: the rank, directions above independent noise, a cliff in their strengths, that so many leave
+        next to nothing, what is found again in halves of the samples, or how well entries are predicted that were left
+        out, of data with holes.
+    noise : Noise or None
+        What was measured of the noise; None of incomplete data, where nothing was.
     weakest : float
         Strength of the weakest part that was counted, 1 being the least that can be seen beside independent noise.
     misfit : float
@@ -108,6 +114,8 @@ class RankChoice:
         Samples that are there, and differ.
     duplicates : int
         Samples that are copies of others, and were left out.
+    guess : int or None
+        How many directions leave next to nothing, where halves find most of so many parts again, and not all.
     """
 
     k: int | None
@@ -115,16 +123,30 @@ class RankChoice:
     high: int | None
     verdict: str
     basis: str
-    noise: Noise
+    noise: Noise | None
     weakest: float
     misfit: float
     spectral: int
     table: tuple[RankRow, ...]
     n_samples: int
     duplicates: int
+    guess: int | None = None
 
     def __str__(self) -> str:
         return rank_telling.sentence(self)
+
+    @property
+    def taken(self) -> int:
+        """The number of parts to take where one has to be taken.
+
+        It is `k`, or `guess`: a part too many does less harm to the others than one too few. Where there is neither,
+        it is the number of which most are found again in halves of the samples, those that are not taken off, or `low`.
+        """
+        if self.k is not None:
+            return max(self.k, 1)
+        if self.guess is not None:
+            return self.guess
+        return rule.to_take({row.k: row.again for row in self.table if row.again == row.again}, max(self.low, 1))
 
     def facts(self) -> dict[str, Any]:
         """Numbers and words by name, for a manifest.
@@ -134,9 +156,9 @@ class RankChoice:
         dict
             All but the scales of the noise; the table as a list of dictionaries.
         """
-        names = ("k", "low", "high", "verdict", "basis", "weakest", "misfit", "spectral", "n_samples", "duplicates")
-        known = {name: getattr(self, name) for name in names}
-        return known | {"noise": self.noise.facts(), "table": [vars(row) for row in self.table]}
+        known = {name: getattr(self, name) for name in FACTS}
+        noise = None if self.noise is None else self.noise.facts()
+        return known | {"noise": noise, "table": [vars(row) for row in self.table]}
 
     def plot(self) -> Figure:
         """Draw the table: what each number of parts explains and predicts, and what is found again.
@@ -157,7 +179,7 @@ def choose_k(
     X: Any,
     *,
     most: int | None = None,
-    halves: bool | str = True,
+    halves: bool | str | None = None,
     random_state: int = 0,
     known: Mapping[tuple[int, int], Halving] | None = None,
     callback: Told | None = None,
@@ -177,9 +199,12 @@ def choose_k(
         The data. Samples that are copies of others are left out.
     most : int, optional
         The largest number of parts that halves are asked about; by default 30, or an eighth of the samples.
-    halves : bool or "needed", default=True
-        Whether halves of the samples are fitted. Without them a number is given only where the noise decides it; where
-        they are "needed" they are fitted only if it does not, and not for the table alone.
+    halves : bool, "needed" or "further", optional
+        Whether halves of the samples are fitted; by default they are, but of incomplete data, where they cannot be
+        asked for. Without them a number is given only where the noise decides it; where
+        they are "needed" they are fitted only if it does not, and not for the table alone. "further": where nothing
+        decides, they are asked about more and more parts until fewer are found again, for
+        :attr:`partwise.RankChoice.taken`.
     random_state : int, default=0
         Which samples make a half, and which are looked at if there are many.
     known : mapping, optional
@@ -224,13 +249,23 @@ def choose_k(
             "{parameter}: a GeneratedSource draws other samples in every pass, which cannot be halved; give a sample",
             parameter="X",
         )
-    if not isinstance(halves, bool) and halves != "needed":
-        raise InputError(f"{{parameter}} must be true, false or 'needed', got {halves!r}", parameter="halves")
+    if not (
+        halves is None or isinstance(halves, bool) or (isinstance(halves, str) and halves in ("needed", "further"))
+    ):
+        raise InputError(
+            f"{{parameter}} must be true, false, 'needed' or 'further', got {halves!r}", parameter="halves"
+        )
+    if observed.holes and halves:
+        raise InputError(
+            "{parameter} cannot be asked for where entries are unknown: entries that are left out decide there; leave "
+            "it out",
+            parameter="halves",
+        )
     if observed.holes:
         return _of_entries(source, most, random_state)
     source, duplicates = _distinct(source, random_state)
     search = _Search(source, duplicates, most, random_state, dict(known or {}), callback)
-    return search.decide(halves)
+    return search.decide(True if halves is None else halves)
 
 
 class _Search:
@@ -271,14 +306,30 @@ class _Search:
         if answer is not None and answer.k is not None:
             if halves and enough and answer.verdict != "decided" and 1 < answer.k <= self.most:
                 return self._choice(self._confirmed(answer), k)
-            if halves is True and enough:
+            if halves in (True, "further") and enough:
                 numbers = range(max(2, answer.k - AROUND), min(answer.k + AROUND, self.most) + 1)
                 self.planned = SPLITS * len(numbers)
                 self._ask(numbers)
-            return self._choice(answer, k)
+            return self._choice(rule.unasked(answer), k)
+        if not seen.capped:  # parts that can be told apart have directions
+            self.most = min(self.most, k + BEHIND)
         if halves and enough:
             self._climb(max(FIRST, seen.cliff + BEHIND))
-        return self._choice(rule.by_halves(seen, self._agreements()), k)
+        answer = rule.by_halves(seen, self._agreements())
+        if halves == "further" and answer.k is None and enough and not rule.peaks(answer.low, self._agreements()):
+            self._go_further()
+        return self._choice(answer, k)
+
+    def _go_further(self) -> None:
+        """More and more parts, as long as more of them are found again."""
+        for k in sorted(self.halved):
+            self._ask(range(k, k + 1), 2)
+        k, best, since = max(self.halved), 0.0, 0
+        while k < self.most and since < 2:
+            k = min(int(np.ceil(FURTHER * k)), self.most)
+            self._ask(range(k, k + 1), 2)
+            more = float(np.mean([2 * one.again - k for one in self.halved[k]]))
+            best, since = max(best, more), 0 if more > best else since + 1
 
     def _confirmed(self, answer: rule.Answer) -> rule.Answer:
         """A number that the spectrum is not sure of, as halves see it: where parts vary, it has more directions."""
@@ -308,6 +359,7 @@ class _Search:
             kind=self.noise.kind,
             chance=self.noise.chance,
             sampled=self.noise.k,
+            left=np.array([1.0 - spectrum.explained(r) for r in range(min(k, spectrum.most) + 1)]),
         )
 
     def _climb(self, first: int) -> None:
@@ -339,7 +391,11 @@ class _Search:
 
     def _agreements(self) -> dict[int, rule.Agreement]:
         return {
-            k: rule.Agreement(tuple(one.least for one in found), tuple(one.again for one in found))
+            k: rule.Agreement(
+                tuple(one.least for one in found),
+                tuple(one.again for one in found),
+                tuple(float(np.mean(one.cosines)) for one in found),
+            )
             for k, found in self.halved.items()
         }
 
@@ -368,9 +424,10 @@ class _Search:
             weakest=np.inf if answer.verdict == "exact" else spectrum.strength(answer.k or spectral),
             misfit=self.noise.misfit,
             spectral=spectral,
-            table=self._table(max([answer.k or min(spectral, SHOWN), *self.halved]) + 2),
+            table=self._table(max([answer.k or max(min(spectral, SHOWN), answer.low), *self.halved]) + 2),
             n_samples=self.n,
             duplicates=self.duplicates,
+            guess=answer.guess,
         )
 
     def _table(self, last: int) -> tuple[RankRow, ...]:
@@ -400,13 +457,12 @@ def _of_entries(source: RowSource, most: int | None, seed: int) -> RankChoice:
     largest = max(1, min(MOST if most is None else int(most), n // 2, m // 2))
     errors = entry_errors(source, largest, seed)
     answer = by_entries(errors, largest)
-    noise = Noise("unclear", 0.0, 1.0, "", np.nan, np.nan, np.nan, 0, (n, m), np.ones(n), np.ones(m))
     rows = tuple(
         RankRow(k, np.nan, float(error), np.nan, np.nan, np.nan, np.nan, 0.0)
         for k, error in enumerate(errors.mean(axis=1), 1)
     )
     return RankChoice(
-        *(answer.k, answer.low, answer.high, answer.verdict, answer.basis, noise, np.nan, np.nan, 0, rows, n, 0)
+        *(answer.k, answer.low, answer.high, answer.verdict, answer.basis, None, np.nan, np.nan, 0, rows, n, 0)
     )
 
 

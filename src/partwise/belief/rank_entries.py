@@ -24,7 +24,8 @@ Array = npt.NDArray[Any]
 FOLDS = 4  # a tenth of the entries each
 ASIDE = 0.1
 BEHIND = 3  # numbers of parts without a smaller error after which no more are asked about
-ENOUGH = 1e-3  # residual of the fits: what is left does not move errors of entries
+ENOUGH = 1e-3  # residual of the fits: what is left does not move errors of entries,
+NOTHING = (3.0 * ENOUGH) ** 2  # by more than about this, which is all that is left of data without noise
 
 
 def entry_errors(source: RowSource, most: int, seed: int) -> Array:
@@ -51,7 +52,7 @@ def entry_errors(source: RowSource, most: int, seed: int) -> Array:
 
 
 def by_entries(errors: Array, most: int) -> Answer:
-    """The least number of parts whose error cannot be told from the least, by how folds differ in it.
+    """The least number of parts whose error cannot be told from the least, by how folds differ or by what fits leave.
 
     Examples
     --------
@@ -62,7 +63,7 @@ def by_entries(errors: Array, most: int) -> Answer:
     best = int(np.argmin(errors.mean(axis=1)))
     beyond = errors - errors[best]
     spread = beyond.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
-    alike = np.flatnonzero(beyond.mean(axis=1) <= spread) + 1
+    alike = np.flatnonzero(beyond.mean(axis=1) <= np.maximum(spread, NOTHING)) + 1
     low, high = int(alike[0]), int(alike[-1])
     if len(errors) == most and best + 1 == most:  # it may fall further
         return Answer(None, low, None, "undecided", "entries")

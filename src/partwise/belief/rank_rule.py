@@ -3,18 +3,20 @@
 Beside independent noise that was scaled to one, directions above its edge are parts, and the strong ones are certain.
 Noise that is not what it was taken for (correlated, of heavy tails, of logarithms of counts) lifts some of its own
 directions above that edge, one after the other without an end; parts stand out from these by a cliff in the strengths.
-On real data there is no such cliff, or there are several, and what is found again in halves of the samples is asked.
+Parts that vary from sample to sample, and parts that a logarithm has bent, have further directions of their own, all of
+them strong; where the last part takes away most of what those before it leave, and leaves next to nothing, these are
+what is behind it. On real data there is often no such end, and what is found again in halves of the samples is asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom
+from scipy.special import bdtr
 
 from partwise.noise.model import INDEPENDENT
 
@@ -34,6 +36,10 @@ FOUND = 0.95  # least cosine with which all parts are found again, where not eve
 CLIFF = 4.0  # times as far apart are the worst partners of one part more
 HALF, BY_CHANCE = 0.5, 0.05  # chance by which so few splits find parts again that every second one finds
 FURTHER, NEAR = 1, 3  # so many parts more than at the cliff may be found again, of up to so many more
+BACK = 1.2  # times as near as just behind a cliff partners are not to come again: what is before it are groups of parts
+# What is left falls to one over so much with the last part, and to no more than this share of all. Chosen on generated
+# families and scenes and brca21.
+MOST_OF, LITTLE = 2.5, 0.03
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,8 @@ class Seen:
         How often independent noise fits this sample no better.
     sampled : int
         Dimensions of the signal in that sample.
+    left : ndarray
+        Share of the squares that 0, 1, 2, ... directions leave.
     """
 
     strengths: Array
@@ -65,6 +73,7 @@ class Seen:
     kind: str
     chance: float
     sampled: int
+    left: Array
 
     @property
     def fits(self) -> bool:
@@ -94,20 +103,35 @@ class Seen:
         least = np.log(CONFIRMED if k == self.sampled else DROP)
         return k if steps[k - 1] >= max(least, SHARP * float(steps[k : k + max(k, BEHIND)].max(initial=FLAT))) else 0
 
+    @property
+    def whole(self) -> int:
+        """The number of directions that are nearly all there is, 0 if there is none: the last that takes most away."""
+        falls = self.left[1:-1] / np.maximum(self.left[2:], np.finfo(np.float64).tiny)  # the first is the mean
+        ends = np.flatnonzero((falls >= MOST_OF) & (self.left[2:] <= LITTLE))
+        return 2 + int(ends[-1]) if len(ends) else 0
+
 
 @dataclass(frozen=True)
 class Answer:
-    """A number of parts, between which it lies, how sure it is, and what that rests on."""
+    """A number of parts, between which it lies, how sure it is, and what that rests on; or a guess at it."""
 
     k: int | None
     low: int
     high: int | None
     verdict: str
     basis: str
+    guess: int | None = None
 
 
 def by_spectrum(seen: Seen) -> Answer | None:
     """What the spectrum decides by itself; None if samples have to be asked."""
+    answer, k = _by_strength(seen), seen.whole
+    if answer is not None and (answer.verdict == "decided" or (answer.k or 0) <= k):
+        return answer
+    return Answer(k, max(k - 1, 1), None, "undecided", "rest") if k else answer
+
+
+def _by_strength(seen: Seen) -> Answer | None:
     cliff, steps = seen.cliff, seen.steps
     if cliff and cliff == seen.sampled:  # two ways to the same number: all data, and what a sample's noise is like
         steep = steps[cliff - 1] >= np.log(STEEP) and seen.strengths[cliff - 1] >= STRONG
@@ -147,10 +171,13 @@ class Agreement:
         Cosine between the partners that agree least.
     again : tuple of int
         How many parts are found again.
+    mean : tuple of float
+        Cosine between partners, on the average.
     """
 
     least: tuple[float, ...]
     again: tuple[int, ...]
+    mean: tuple[float, ...]
 
     @property
     def worst(self) -> float:
@@ -163,6 +190,11 @@ class Agreement:
         return float(np.quantile(self.least, 0.25))
 
     @property
+    def apart(self) -> float:
+        """How far partners are from each other, on the average of splits and parts."""
+        return 1.0 - float(np.mean(self.mean))
+
+    @property
     def found(self) -> bool:
         """Whether all parts are found again: in every split, or well in three of four."""
         return self.worst >= AGAIN or self.usual >= FOUND
@@ -170,7 +202,7 @@ class Agreement:
     @property
     def chance(self) -> float:
         """How often no more splits would find all parts again, if every second one did so."""
-        return float(binom.cdf(sum(least >= AGAIN for least in self.least), len(self.least), HALF))
+        return float(bdtr(sum(least >= AGAIN for least in self.least), len(self.least), HALF))
 
 
 def by_halves(seen: Seen, found: Mapping[int, Agreement]) -> Answer:
@@ -190,9 +222,10 @@ def by_halves(seen: Seen, found: Mapping[int, Agreement]) -> Answer:
     """
     cliff = seen.cliff
     last = last_found(found)
+    most = max(seen.count, 1)  # of samples with hardly any noise beside a bend whatever is asked for is found again
     # in every split, so that chance does not count
-    low = max([k for k, one in found.items() if one.worst >= FOUND], default=1)
-    if last > 1 and last >= cliff and seen.kind != "coloured" and ends(last, found):
+    low = min(max([k for k, one in found.items() if one.worst >= FOUND], default=1), most)
+    if 1 < last <= most and last >= cliff and seen.kind != "coloured" and ends(last, found):
         if last == cliff:
             return Answer(last, low, last + 1, "between", "halves")
         return Answer(last, low, None, "undecided", "halves")
@@ -209,7 +242,13 @@ def contradicted(answer: Answer, found: Mapping[int, Agreement]) -> bool:
 def unconfirmed(answer: Answer, found: Mapping[int, Agreement]) -> Answer:
     """What is left of a spectrum's answer where halves contradict it: directions, of which what varies has many."""
     low = max([k for k, one in found.items() if one.worst >= FOUND], default=1)
-    return Answer(answer.k, min(answer.low, low), None, "undecided", answer.basis)
+    guess = answer.k if answer.basis == "rest" else None
+    return replace(unasked(answer), low=min(answer.low, low), high=None, verdict="undecided", guess=guess)
+
+
+def unasked(answer: Answer) -> Answer:
+    """What is left of it where halves are not asked: the last of the directions may be no part."""
+    return replace(answer, k=None) if answer.basis == "rest" else answer
 
 
 def last_found(found: Mapping[int, Agreement]) -> int:
@@ -229,7 +268,38 @@ def ends(last: int, found: Mapping[int, Agreement]) -> bool:
     here, next_ = found[last], found[last + 1]
     falls = 1.0 - next_.usual >= CLIFF * (1.0 - here.usual) and next_.chance <= BY_CHANCE
     behind = [min(one.again) for k, one in found.items() if last < k <= last + NEAR]
-    return falls and max(behind) <= last + FURTHER
+    nearest = min([one.apart for k, one in found.items() if k > last + 1], default=np.inf)
+    return falls and max(behind) <= last + FURTHER and BACK * nearest > next_.apart
+
+
+def peaks(k: int, found: Mapping[int, Agreement]) -> bool:
+    """Whether halves agree far better on a number of parts than on one less and on one more."""
+    if not {k - 1, k, k + 1} <= set(found):
+        return False
+    return min(found[k - 1].apart, found[k + 1].apart) >= CLIFF * found[k].apart
+
+
+def to_take(again: Mapping[int, float], low: int) -> int:
+    """The number of parts of which most are found again, those that are not taken off.
+
+    Parameters
+    ----------
+    again : mapping of int to float
+        How many parts are found again, by number of parts.
+    low : int
+        What is sure.
+
+    Returns
+    -------
+    int
+        At least `low`.
+
+    Examples
+    --------
+    >>> to_take({2: 2.0, 3: 1.2, 5: 4.0, 6: 3.1}, 2)
+    5
+    """
+    return max([low, *(k for k in again if k > low)], key=lambda k: 2.0 * again.get(k, k) - k)
 
 
 def _between(k: int, basis: str) -> Answer:

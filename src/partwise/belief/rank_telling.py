@@ -27,7 +27,10 @@ def sentence(choice: RankChoice) -> str:
         )
         return f"{choice.low} to {choice.high} parts, most likely {k}: {why}"
     start = "cannot be told" if k is None else f"probably {_parts(k)}"
-    return f"{start}; {_least(choice)}. {_why(choice)}"
+    most = ""
+    if k is None and choice.guess is None and choice.taken > choice.low:
+        most = f"; of {choice.taken} parts most are found again"
+    return f"{start}; {_least(choice)}. {_why(choice)}{most}"
 
 
 def _of_entries(choice: RankChoice) -> str:
@@ -67,6 +70,8 @@ def _why(choice: RankChoice) -> str:
         return f"{why}, but so many parts are not found again in halves of the samples: what varies has directions, too"
     if choice.basis == "spectrum":
         return f"{why}; the last ones are far behind the others, and may be noise that is not what it seems"
+    if choice.basis == "rest":
+        return f"{why}, but {_rest(choice)}"
     if choice.basis == "cliff":
         asked = any(row.least == row.least for row in choice.table)
         but = "do not confirm" if asked else "were not asked to confirm"
@@ -74,3 +79,11 @@ def _why(choice: RankChoice) -> str:
     if choice.k is not None:
         return f"{why}; of {choice.k + 1} parts not all are found again"
     return f"{why}, and what is found again has no clear end"
+
+
+def _rest(choice: RankChoice) -> str:
+    k = choice.k or choice.guess or choice.low + 1
+    left = f"{k} of them leave {1.0 - choice.table[k - 1].explained:.2g} of the squares"
+    if choice.k is not None:
+        return f"{left}, and so many parts are found again in halves of the samples: what is behind them is little"
+    return f"{left}; whether the last is a part halves of the samples do not say"

@@ -12,6 +12,7 @@ import typer
 from partwise.cli.console import INTERRUPTED, Failure, Voice
 from partwise.cli.fields import of_field
 from partwise.cli.job import FLAGS, Job, parse_names, parse_settings, parse_shape
+from partwise.cli.loading import loading
 from partwise.cli.options import RUN, Saying, given, grouped
 from partwise.cli.outcome import outputs_of, read_run, told_result
 from partwise.cli.reading import Reading
@@ -250,7 +251,9 @@ def fit(
     1 failed, 2 wrong usage or data that cannot be used, 3 not converged and
     --strict, 130 interrupted.
     """
-    from partwise.runs import COMPLETE, RunFolder
+    with loading():
+        import partwise.estimators.options  # noqa: F401
+        from partwise.runs import COMPLETE, RunFolder
 
     voice = saying.voice
     with voice.failing():

@@ -162,8 +162,7 @@ def judged(fitted: Fitted, source: RowSource) -> Any:
     try:
         return judge(fitted.model, source)
     except InputError as error:
-        incomplete = getattr(fitted.model, "missing", None) is not None and error.kind == "not-finite"
-        why = "that takes data without unknown entries" if incomplete else error.worded("the data", "")
+        why = "that takes data without unknown entries" if error.kind == "not-judged" else error.worded("the data", "")
         fitted.warnings.append(sentence(UserWarning(f"the parts were not judged: {why}")))
         fitted.kinds.append("not-judged")
         return None

@@ -51,8 +51,8 @@ def rank(
         int | None, typer.Option(min=1, help="Largest number of parts that is fitted; 30 by default.")
     ] = None,
     halves: Annotated[
-        bool, typer.Option("--halves/--no-halves", help="Whether parts are sought in halves of the samples.")
-    ] = True,
+        bool | None, typer.Option("--halves/--no-halves", help="Whether parts are sought in halves of the samples.")
+    ] = None,
     preprocess: Annotated[
         str, typer.Option(help="none, tfidf (counts of words), log1p or unit (rows of length 1).")
     ] = "none",
@@ -80,6 +80,9 @@ def rank(
     with voice.failing():
         if missing is not None and preprocess != "none":
             raise Failure("--missing is of the data as it is: leave --preprocess out", 2)
+        if halves and missing is not None:
+            raise Failure("--halves are not asked about where entries are unknown: leave it out", 2)
+        halves = missing is None if halves is None else halves
         asked = {"most": most, "halves": halves, "preprocess": preprocess, "seed": seed, "reading": reading.given()}
         asked |= {} if missing is None else {"missing": missing}
         if keeping.out is None:
@@ -196,7 +199,7 @@ def open_journal(path: Path) -> Journal:
 def tell(choice: RankChoice, voice: Voice, folder: Path | None = None) -> None:
     """The answer, the noise and the table."""
     voice.say(f"{str(choice)[:1].upper()}{str(choice)[1:]}.", style="bold")
-    if choice.basis == "entries":
+    if choice.noise is None:
         voice.say("What the noise looks like was not measured: entries are unknown.")
     else:
         voice.say(f"{str(choice.noise)[:1].upper()}{str(choice.noise)[1:]}.")

@@ -262,10 +262,11 @@ class Session:
             with self.timings.of("rank"), told(2):
                 prepared = prepare(source, self.job.preprocess).apply(source)
                 missing = getattr(model, "missing", None)
-                self.choice = choose(prepared, progress, random_state=self.job.seed, missing=missing)
+                halves = "further" if missing is None else None
+                self.choice = choose(prepared, progress, random_state=self.job.seed, missing=missing, halves=halves)
             manifest.update(choice=plain(self.choice.facts() | {"sentence": str(self.choice)}))
         found = manifest["choice"]
-        k = found["k"] or found["low"]
+        k = found["taken"]
         if found["k"] is None and k < 2:
             raise Failure(f"the number of parts {found['sentence']}: give it with -k; partwise rank shows more", 2)
         if found["k"] is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
 from partwise.datasets.checks import RandomState, as_generator, check_choice, check_integer, check_real, check_share
 from partwise.datasets.mixture import Mixture
@@ -131,6 +130,8 @@ def make_scene(
 
 def _smooth(rng: np.random.Generator, m: int, width: float, size: int = 1) -> np.ndarray:
     """Gaussian curves of unit variance that change over so many bands; cut out of longer ones, which have no ends."""
+    from scipy.ndimage import gaussian_filter1d  # a tenth of a second that no command needs
+
     end = 4 * int(width) + 4
     curves = gaussian_filter1d(rng.standard_normal((size, m + 2 * end)), width, axis=1)[:, end : end + m]
     return np.asarray(curves / np.maximum(curves.std(axis=1, keepdims=True), np.finfo(float).tiny))
@@ -173,6 +174,8 @@ def _turned(a: np.ndarray, b: np.ndarray, degrees: float) -> np.ndarray:
 def _patches(rng: np.random.Generator, n: int, k: int, rare: float | None) -> np.ndarray:
     """Softmax of smooth random fields."""
     side = int(np.ceil(np.sqrt(n)))
+    from scipy.ndimage import gaussian_filter
+
     fields = np.stack([gaussian_filter(rng.standard_normal((side, side)), side / BLOB, mode="wrap") for _ in range(k)])
     F = (fields / fields.std(axis=(1, 2), keepdims=True)).reshape(k, -1).T[:n] * STEEP + rng.normal(0.0, UNEVEN, k)
     if rare is not None:

@@ -16,20 +16,21 @@ from partwise.algorithms.archetypes import archetypes, search, shares
 from partwise.algorithms.directions import SAMPLES, Directions, find_directions
 from partwise.algorithms.loop import Ending, Progress, Stages, State
 from partwise.algorithms.minvol import enclosing
-from partwise.algorithms.pureness import narrows, unlike, variation
+from partwise.algorithms.pureness import unlike, variation
 from partwise.algorithms.signal import nothing
-from partwise.algorithms.singles import lloyd, singles
+from partwise.algorithms.singles import are_single, lloyd, singles
 from partwise.estimators.base import Looped
 from partwise.outcomes import GAP
 from partwise.sources import Inspection, RowSource, inspect, source_of
 
 Array = npt.NDArray[Any]
 
-IMPURE = 0.03  # of `moved_`, the median: with pure samples it is below on scenes whose spectra are all alike
-# Of what the purest samples of a part differ by inside the span of the parts, the share that is its own variation, the
-# median of the parts: 0.36 to 0.91 on 36 scenes whose spectra vary and that have pure samples, 0.16 to 0.28 without
-OWN = 0.33
-PAYS = 0.97  # of the mean distance of the samples is what the smallest simplex leaves, if it is any better
+# The smallest simplex takes in what is mixed, and what varies: of the mean distance of the samples it must save this
+SAVES = 0.03  # share, or it is no better (under white noise 0 to 0.005 with pure samples, 0.2 and more without),
+# and more where parts vary: so much times the share of what their purest samples differ by inside the span that is
+# their own variation (the median of the parts). It was 0.15 to 0.34 on 9 scenes whose spectra vary and that have no
+# pure samples, and the simplex saved 0.18 to 0.32; with pure samples 0.38 to 0.91 on 49, and it saved 0.16 at most.
+OWN = 0.3
 REFINED_TOL, REFINED_STEPS = 0.1, 400  # of the minimum volume then: angles have settled long before
 
 
@@ -41,8 +42,8 @@ class Archetypes(Looped):
     part makes up. The distance is not squared. So neither noise, nor an odd sample, nor a variant of a part makes a
     part: it is the method for real mixtures, whose parts vary from sample to sample (spectra of a scene, texts, cells)
     and of which each is nearly alone in some samples. Where no sample is nearly pure that is biased towards the middle:
-    `moved_` tells, and the smallest simplex around the samples, found from there (:class:`MinVol`), takes the place of
-    the parts if it explains the data clearly better (`refined_`).
+    the smallest simplex around the samples, found from there (:class:`MinVol`), takes the place of the parts if it
+    explains the data better, and by more than parts that vary would make it (`refined_`).
 
     Parameters
     ----------
@@ -73,16 +74,15 @@ class Archetypes(Looped):
         How far each part moved when the trimming was narrowed to `trim`, as a share of the angle to the nearest other
         part: far, if hardly any samples are pure, and then the true part is likely to be farther out still.
     refined_ : bool
-        Whether the parts are those of the smallest simplex, since hardly any samples are pure, or so few that this
-        cannot be told, and it explains clearly more.
+        Whether the parts are those of the smallest simplex, since it explains more: hardly any samples are pure, or
+        there is hardly any noise.
     pure_ : bool
         Whether a single part explains each sample up to noise, as it does texts. Parts are then the means of all of
-        their samples (nothing is trimmed, the objective is the mean of one less the cosine with the nearest part): the
-        most extreme ones would be extreme in noise.
+        their samples (nothing is trimmed, the objective is the mean of one less the cosine with the nearest part, in
+        which samples count the less the more others are like them): the most extreme ones would be extreme in noise.
     rival_ : float
         How much larger, relatively, the objective of the best minimum with other parts is; infinite if none was found.
-        Close to 0 the choice between the two is a toss, and at 0 the other one fits better, by per mills, and makes
-        samples less pure.
+        Close to 0 the choice between the two is a toss, and at 0 the other one fits better and makes samples less pure.
     unlike_ : float
         Share of the samples that are like none of the parts: five times as far from their span as the typical sample,
         or farther; before parts were refined. Outliers, or a rare part that is missing.
@@ -166,14 +166,19 @@ class Archetypes(Looped):
             self.mass_, self.moved_, self.rival_, self.pure_ = np.zeros(k), np.zeros(k), np.inf, False
             return nothing(k, source, state)
         data = find_directions(source, k, rng)
-        finish = partial(_components, data=data, signed=seen.n_negative > 0, dtype=source.dtype)
         # a copy: what is found in mixtures does not depend on having asked
-        found = None if state is not None else singles(data, k, starts=self.starts, rng=deepcopy(rng))
-        self.pure_ = found is not None if state is None else "single" in state
+        other = deepcopy(rng)
+        self.pure_ = are_single(data, k, other) if state is None else "single" in state
+        if self.pure_ and not seen.n_negative:
+            data = find_directions(source, k, deepcopy(rng), even=True)
+        finish = partial(_components, data=data, signed=seen.n_negative > 0, dtype=source.dtype)
         self._seen = data
         if state is not None:
             self._keep(state)
+        found = None
         if self.pure_:
+            if state is None:
+                found = singles(data, k, starts=self.starts, rng=other)
             return self._kept(lloyd(data, found, finish=finish, state=state))
         if state is None:
             found = search(data, k, trim=self.trim, starts=self.starts, rng=rng)
@@ -185,20 +190,19 @@ class Archetypes(Looped):
         H = super()._find(source, k, seen, rng, truth, state)
         self.refined_ = False
         n = source.shape[0]
-        told = self.moved_[narrows(self.mass_, self.trim, min(n, SAMPLES))]
-        # of few samples most means cannot be narrowed, and whether any are pure is not told: what pays, pays
         data, parts, weights = (self.__dict__.pop(name, None) for name in ("_seen", "_parts", "_weights"))
         self.unlike_ = 0.0 if data is None else unlike(data, parts)
-        if data is None or self.pure_ or seen.n_negative or (2 * len(told) >= k and not np.median(told) > IMPURE):
+        if data is None or self.pure_ or seen.n_negative:
             return H
         own = variation(data, parts, weights, self.trim)
-        if np.isfinite(own).any() and np.nanmedian(own) > OWN:
-            return H  # samples reach farther out than the parts because these vary
+        varies = float(np.nanmedian(own)) if np.isfinite(own).any() else 0.0  # of few samples that is not told
         # as many samples as the search has looked at, always the same ones
         some = np.arange(n) if n <= SAMPLES else np.sort(np.random.default_rng(0).choice(n, SAMPLES, replace=False))
-        sample = source_of(source.take(some))
+        # in double precision: whether it pays is not to depend on rounding
+        sample = source_of(source.take(some).astype(np.float64, copy=False))
         size = inspect(sample).squared_norm
-        found = enclosing(sample, H, squared_norm=size, tol=REFINED_TOL, most=REFINED_STEPS, pays=PAYS)
+        pays = 1.0 - SAVES - OWN * varies
+        found = enclosing(sample, H, squared_norm=size, tol=REFINED_TOL, most=REFINED_STEPS, pays=pays)
         self.refined_ = found is not None
         return H if found is None else np.asarray(found, H.dtype)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial, wraps
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from partwise.algorithms.loop import LOG, Moment, Progress, State, run
 from partwise.algorithms.randomness import packed
@@ -40,7 +41,7 @@ from partwise.metrics.residuals import residual_sums
 from partwise.outcomes import KKT, Stop
 from partwise.sources import GeneratedSource, Inspection, RowSource, blocks, brings_own_rows, inspect
 from partwise.sources.inspection import check_steady, steady
-from partwise.sources.names import difference
+from partwise.sources.names import difference, names_of
 from partwise.sources.observed import COMPLETE, Observed
 from partwise.sources.passes import single_blas_thread
 from partwise.sources.protocol import copied
@@ -167,16 +168,17 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components)
+        ndarray of shape (n_samples, n_components), or as ``transform`` gives weights
             Non-negative, with rows that sum to one; NaN for samples that use no part, which a warning names.
         """
-        W = np.asarray(self.transform(X), np.float64)
+        X = known(X)
+        W = self._plain_weights(X)
         if amounts is None:
-            return shares_of(W, find_amounts(W, self._sizes()))
+            return self._given_back(X, shares_of(W, find_amounts(W, self._sizes())))
         given = np.asarray(amounts, np.float64)
         if given.shape != (W.shape[1],) or not (np.isfinite(given).all() and (given > 0.0).all()):
             raise InputError(f"{{parameter}} must be {W.shape[1]} positive numbers", parameter="amounts")
-        return shares_of(W, given)
+        return self._given_back(X, shares_of(W, given))
 
     def part_amounts(self, X: Any) -> npt.NDArray[np.float64]:
         """The size of each part, for `proportions`: the sum of its entries, or what makes samples equally large.
@@ -191,7 +193,11 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
         ndarray of shape (n_components,)
             Positive.
         """
-        return find_amounts(np.asarray(self.transform(X), np.float64), self._sizes())
+        return find_amounts(self._plain_weights(known(X)), self._sizes())
+
+    def _plain_weights(self, X: Any) -> npt.NDArray[np.float64]:
+        """What ``transform`` gives, as an array whatever object the samples came in."""
+        return np.asarray(self.transform(replace(X, back=None) if isinstance(X, Table) else X), np.float64)
 
     def _sizes(self) -> npt.NDArray[np.float64]:
         return np.asarray(np.abs(np.asarray(self.components_, np.float64)).sum(axis=1))
@@ -232,7 +238,8 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
         Returns
         -------
         ndarray or Dask array of shape (n_samples, n_components)
-            Non-negative weights.
+            Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
+            ``set_output`` asks for frames.
         """
         return self._fit_decoded(X, told=Told(samples=sample_weight))
 
@@ -247,7 +254,8 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
         Returns
         -------
         ndarray or Dask array of shape (n_samples, n_components)
-            Non-negative weights.
+            Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
+            ``set_output`` asks for frames.
         """
         check_is_fitted(self)
         X = known(X)
@@ -262,8 +270,8 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_components)
-            Weights.
+        X : array-like of shape (n_samples, n_components), AnnData or DataArray
+            Weights, also as ``transform`` gives them.
 
         Returns
         -------
@@ -271,6 +279,8 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
             The product.
         """
         check_is_fitted(self)
+        X = known(X)
+        X = X.X if isinstance(X, Table) else X
         W = X if hasattr(X, "__matmul__") and hasattr(X, "shape") and not hasattr(X, "columns") else np.asarray(X)
         if len(W.shape) != 2 or W.shape[1] != len(self.components_):
             raise InputError(
@@ -444,6 +454,11 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
             return source, self._found(source, seen, k, truth, state, copies)
 
     @property
+    def _of_counts(self) -> bool:
+        """Whether the model is one of counts."""
+        return False
+
+    @property
     def _sums_samples(self) -> bool:
         """Whether what is minimised is a sum over samples, to which any weights can be given."""
         return False
@@ -511,6 +526,10 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
         """The rows as the method sees them: checked for their features, and prepared."""
         source = self._rows_of(X, reset=reset)
         if reset:
+            if not isinstance(X, RowSource) and getattr(source, "in_memory", False):  # as a user gave it
+                names = vars(self).get("feature_names_in_")
+                table = Table(None, None if names is None else list(map(str, names)), source.sample_names)
+                telling.warn_suspect(table, source, counting=self._of_counts, preparation=self.preparation)
             self.preparation_ = prepare(source, self.preparation)
         return self.preparation_.apply(source)
 
@@ -525,9 +544,20 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
             return source
         X = aligned(X, fitted)
         check_form(X)  # before scikit-learn makes other numbers of it
-        checked = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+        form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+        named = names_of(X) is not None
+        if reset or named == (fitted is not None):
+            return open_source(validate_data(self, X, reset=reset, **form))
+        # scikit-learn's words, at the user's line and not at its own
+        name = type(self).__name__
+        warn_user(
+            f"X has feature names, but {name} was fitted without feature names"
+            if named
+            else f"X does not have valid feature names, but {name} was fitted with feature names",
+            UserWarning,
         )
+        checked = check_array(X, estimator=self, input_name="X", **form)
+        self._check_features(checked.shape[1], None, reset=False)
         return open_source(checked)
 
     def _check_preparation(self) -> None:
@@ -663,7 +693,8 @@ class Looped(Ended, Factorization):
         Returns
         -------
         ndarray or Dask array of shape (n_samples, n_components)
-            Non-negative weights.
+            Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
+            ``set_output`` asks for frames.
         """
         return self._fit_decoded(X, truth, state=state, told=Told(samples=sample_weight))
 

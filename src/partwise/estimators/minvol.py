@@ -186,7 +186,8 @@ class MinVol(Spanned, Iterative):
         if isinstance(self.init, str) and self.init == "pure":
             T = near_pure_start(signal, k=k, rng=rng)
         else:
-            H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=True)
+            # its own parts may be below zero within the noise, and it goes on from those
+            H0 = make_start(self.init, source, k, seen=seen, rng=rng, nonnegative=False)
             T = independent(H0 @ signal.basis.T, signal.rank)
         sizes = T @ signal.size
         return T * np.divide(signal.mean_size, sizes, out=np.ones_like(sizes), where=sizes > 0.0)[:, None]

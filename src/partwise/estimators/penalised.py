@@ -125,6 +125,7 @@ class Penalised(Iterative):
         X: Any,
         y: Any = None,
         *,
+        W: Any = None,
         sample_weight: Any = None,
         mask: Any = None,
         feature_weight: Any = None,
@@ -140,6 +141,8 @@ class Penalised(Iterative):
             Samples as rows.
         y : ignored
             There for scikit-learn's interface.
+        W : array-like of shape (n_samples, n_components), optional
+            Weights to start with, beside components as `init`; the same as ``init=(W, H)``.
         sample_weight, mask, feature_weight, entry_weight : array-like, optional
             As in ``fit``.
         truth : array-like of shape (n_true, n_features), optional
@@ -150,10 +153,20 @@ class Penalised(Iterative):
         Returns
         -------
         ndarray or Dask array of shape (n_samples, n_components)
-            Non-negative weights.
+            Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
+            ``set_output`` asks for frames.
         """
-        told = Told(mask, sample_weight, feature_weight, entry_weight)
-        return self._fit_decoded(X, truth, state=state, told=told)
+        told, init = Told(mask, sample_weight, feature_weight, entry_weight), self.init
+        if W is not None:
+            if isinstance(init, str) or is_pair(init) or getattr(self, "init_weights", None) is not None:
+                raise InputError(
+                    "{parameter} is one half of a start; the other is init, which must be components", parameter="W"
+                )
+            self.init = (W, init)
+        try:
+            return self._fit_decoded(X, truth, state=state, told=told)
+        finally:
+            self.init = init
 
     def transform(self, X: Any, *, mask: Any = None, entry_weight: Any = None) -> Any:
         """Weights of ``X`` for the components found, each sample exact and by itself.
@@ -168,7 +181,8 @@ class Penalised(Iterative):
         Returns
         -------
         ndarray or Dask array of shape (n_samples, n_components)
-            Non-negative weights.
+            Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
+            ``set_output`` asks for frames.
         """
         check_is_fitted(self)
         X = known(X)
@@ -216,6 +230,10 @@ class Penalised(Iterative):
     @property
     def _sums_samples(self) -> bool:
         return True
+
+    @property
+    def _of_counts(self) -> bool:
+        return self._divergence == 1.0
 
     @property
     def _divergence(self) -> float:

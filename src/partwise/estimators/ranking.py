@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from partwise.exceptions import InputError
+from partwise.metrics.association import association, exclusive
 from partwise.metrics.specificity import relevance, specificity
 
 RANKINGS = ("weight", "specificity", "relevance")
@@ -19,8 +20,10 @@ class RankedFeatures:
     """Features of the parts in order, for estimators to inherit."""
 
     components_: npt.NDArray[Any]
+    proportions: Any
+    _rows_of: Any
 
-    def top_features(self, part: int | str | None = None, n: int = 10, *, by: str = "weight") -> Any:
+    def top_features(self, part: int | str | None = None, n: int = 10, *, by: str = "weight", X: Any = None) -> Any:
         """The features that say most of a part, the first one most.
 
         Parameters
@@ -32,6 +35,10 @@ class RankedFeatures:
         by : {"weight", "specificity", "relevance"}, default="weight"
             By the size of their entries; by what they say of this part alone (:func:`partwise.metrics.specificity`); or
             by a mean of both (:func:`partwise.metrics.relevance`). The last two are for parts that are not negative.
+        X : array-like, sparse matrix, data frame, AnnData, path or source, optional
+            Samples, for "specificity" as markers have it: how a feature goes with the use of the part from sample to
+            sample (:func:`partwise.metrics.association`), times the share of the feature that is the part's. What the
+            report of cells and :func:`partwise.annotate` rank by.
 
         Returns
         -------
@@ -52,12 +59,22 @@ class RankedFeatures:
             raise InputError(f"{{parameter}} must be one of {', '.join(RANKINGS)}, got {by!r}", parameter="by")
         if not isinstance(n, Integral) or n < 1:
             raise InputError(f"{{parameter}} must be 1 or more, got {n!r}", parameter="n")
+        if X is not None and by != "specificity":
+            raise InputError(f"{{parameter}} is for by='specificity', got by={by!r}", parameter="X")
         H = np.asarray(self.components_, np.float64)
-        scores = {"weight": np.asarray, "specificity": specificity, "relevance": relevance}[by](H)
+        if X is not None:
+            scores = self._marking(X, H)
+        else:
+            scores = {"weight": np.asarray, "specificity": specificity, "relevance": relevance}[by](H)
         if part is None:
             return [self._ranked(H[j], scores[j], int(n), by) for j in range(len(H))]
         j = self._part_number(part)
         return self._ranked(H[j], scores[j], int(n), by)
+
+    def _marking(self, X: Any, H: Any) -> Any:
+        source = self._rows_of(X, reset=False)  # features as those of the fit
+        shares = np.nan_to_num(np.asarray(self.proportions(source), np.float64))
+        return exclusive(association(source, shares), np.maximum(H, 0.0))
 
     def _ranked(self, h: Any, score: Any, n: int, by: str) -> list[tuple[Any, float]]:
         order = np.argsort(-np.abs(score) if by == "weight" else -score, kind="stable")

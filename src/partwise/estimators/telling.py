@@ -9,11 +9,15 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from partwise.exceptions import DegenerateDataWarning, Place, warn_user
+from partwise.io.suspicions import suspicions
+from partwise.io.table import Table
 from partwise.outcomes import AVERAGE_ERROR, CHANGE, FIXED_POINT, GAP, KKT, Stop
+from partwise.sources import RowSource
 
 # by which the report knows that it has been told
 CAME_OUT, NOT_WHITE = "came out negative", "what the components leave over is not white noise"
 COLOUR_TOLD = 3.0  # counts have about 1.6; of generated scenes whose parts vary, on which white methods fail, all above
+SURE = ("turned", "logged", "logged-twice", "labels")  # of what looks wrong, that which nobody means
 NAMED = 10  # of the samples that a warning is about
 RESIDUALS = {
     KKT: "KKT residual",
@@ -76,6 +80,15 @@ ADVICE = {
     "degenerate/emptied": "lower the penalties",
     "degenerate/emptied-at": "lower l1_W, l2_W, l1_H and l2_H",
 }
+
+
+def warn_suspect(table: Table, source: RowSource, *, counting: bool, preparation: str) -> None:
+    """Warn of what is surely a mistake of a first try: logarithms for counts, labels and ids among the features."""
+    found = suspicions(table, source, counting=counting, preparation=preparation)
+    sure = [one for one in found if one.kind in SURE and one.details.get("sure", True)]
+    told = "; ".join(one.told({"transpose": "X.T"}) for one in sure)
+    if told:
+        warn_user(DegenerateDataWarning(told, parameter="X", kind="suspect"))
 
 
 def reason(stop: Stop) -> str:

@@ -216,6 +216,10 @@ class AnchorTopics(Factorization):
             return list(map(str, self.feature_names))
         return self.__dict__.get("feature_names_in_", range(self.n_features_in_))
 
+    @property
+    def _of_counts(self) -> bool:
+        return True
+
     def _find(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, truth: Any, state: Any
     ) -> npt.NDArray[Any]:

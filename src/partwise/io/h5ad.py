@@ -62,7 +62,7 @@ def read_h5ad(path: Path, *, layer: str | None = None, modality: str | None = No
         Observations as rows, with the names of both.
     """
     if find_spec("anndata") is None:
-        raise MissingDependencyError(f"{path}: reading .h5ad needs anndata: pip install anndata")
+        raise MissingDependencyError(f"{path}: reading .h5ad needs anndata: pip install 'partwise[anndata]'")
     with tempfile.TemporaryDirectory(prefix="partwise-") as folder:
         _convert(path, Path(folder), layer, modality)
         with reading(path, ".h5ad file"):

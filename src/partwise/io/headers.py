@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,20 @@ def in_order(names: Sequence[str]) -> bool:
     if len(found) < 2 or any(one is None for one in found):
         return False
     return _is_ordered(np.array([float(one[1]) for one in found if one is not None]))
+
+
+def counted_from(names: Sequence[str]) -> int | None:
+    """The first of names that are whole numbers one after the other, as those of samples are; None of others."""
+    try:
+        values = [int(name) for name in names]
+    except ValueError:
+        return None
+    return values[0] if values and all(b - a == 1 for a, b in pairwise(values)) else None
+
+
+def is_scale(names: Sequence[str]) -> bool:
+    """Whether names are those of an axis: numbers in order, which do not merely count from 0 or 1."""
+    return in_order(names) and counted_from(names) not in (0, 1)
 
 
 def judge_header(corner: str, cells: Sequence[float], below: Array, names: Sequence[str] | None) -> Reading:

@@ -6,6 +6,7 @@ Each becomes a `Table`, which also knows how weights are put back into an object
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from partwise.io.headers import is_axis
 from partwise.io.table import Table
 from partwise.sources import source_of
 from partwise.sources.blocks import is_sparse
+from partwise.sources.opening import held_by
 
 
 def known(X: Any) -> Any:
@@ -31,14 +33,10 @@ def known(X: Any) -> Any:
     Table or object
         A table where rows, columns and their names are known now; a data frame for a lazy one.
     """
-    library = type(X).__module__.partition(".")[0]
-    name = type(X).__name__
-    if library == "polars" and name == "LazyFrame":
+    if type(X).__name__ == "LazyFrame" and type(X).__module__.partition(".")[0] == "polars":
         return X.collect()
-    for (wanted, kind), make in READERS.items():
-        if library == wanted and (name == kind or any(base.__name__ == kind for base in type(X).__mro__)):
-            return make(X)
-    return X
+    kind = held_by(X)
+    return X if kind is None else READERS[kind](X)
 
 
 def _refuse(text: str) -> InputError:
@@ -56,7 +54,21 @@ def of_anndata(adata: Any, matrix: Any = None, names: Any = None, *, origin: str
         X = sp.csr_array(X)
     X = source_of(X) if hasattr(X, "__dask_graph__") else X if is_sparse(X) else np.asarray(X)
     genes = adata.var_names if names is None else names
-    return Table(X, list(map(str, genes)), list(map(str, adata.obs_names)), origin=origin, format="AnnData")
+
+    def back(W: Any, parts: Sequence[str]) -> Any:
+        """Cells by parts, with all that is known of the cells: an AnnData as scverse's tools make one of activities."""
+        base = next(kind for kind in type(adata).__mro__ if kind.__name__ == "AnnData")
+        kept = {name: {key: value.copy() for key, value in getattr(adata, name).items()} for name in ("obsm", "obsp")}
+        made = base(X=W, obs=adata.obs.copy(), uns=deepcopy(dict(adata.uns)), **kept)
+        made.var_names = np.array(parts, dtype=object)
+        return made
+
+    samples = list(map(str, adata.obs_names))
+    return Table(X, list(map(str, genes)), samples, origin=origin, format="AnnData", back=back)
+
+
+def _of_raw(raw: Any) -> Table:
+    return of_anndata(raw.to_adata())
 
 
 def _of_mudata(mdata: Any) -> Table:
@@ -156,6 +168,7 @@ def of_hyperspy(signal: Any) -> Table:
 
 READERS: dict[tuple[str, str], Callable[[Any], Table]] = {
     ("anndata", "AnnData"): of_anndata,
+    ("anndata", "Raw"): _of_raw,
     ("mudata", "MuData"): _of_mudata,
     ("xarray", "DataArray"): of_xarray,
     ("xarray", "Dataset"): _of_dataset,

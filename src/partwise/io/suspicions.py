@@ -8,14 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from partwise.io.headers import COUNTS as IDS
-from partwise.io.headers import in_order
+from partwise.io.headers import counted_from, in_order, is_scale
 from partwise.io.table import Table
 from partwise.sources import RowSource, blocks
 
@@ -53,7 +52,7 @@ LIBRARY = {
     "unit": "set_preparation('unit')",
     "counting": "Likelihood",
     "squares": "HALS",
-    "layer": "layer",
+    "layer": "a layer",
     "drop": "dropping the column",
 }
 
@@ -154,22 +153,14 @@ def _turned(table: Table) -> Suspicion | None:
     genes = sorted(GENES & set(samples))
     if len(genes) >= 3 and not GENES & set(features):
         return Suspicion("turned", {"why": f"rows are called as genes are ({genes[0]})"})
-    if len(samples) >= 8 and in_order(samples) and not in_order(features) and not _counted(samples):
-        return Suspicion("turned", {"why": f"rows go from {samples[0]} to {samples[-1]} in order, as wavelengths do"})
+    if len(samples) >= 8 and in_order(samples) and counted_from(samples) is None and not is_scale(features):
+        why = f"rows go from {samples[0]} to {samples[-1]} in order, as wavelengths do"
+        return Suspicion("turned", {"why": why, "sure": False})  # times do so, too
     return None
 
 
 def _share(names: Sequence[str], form: re.Pattern[str]) -> float:
     return sum(bool(form.fullmatch(name)) for name in names) / len(names) if names else 0.0
-
-
-def _counted(names: Sequence[str]) -> bool:
-    """Whether names are whole numbers one after the other: those of samples."""
-    try:
-        values = [int(name) for name in names]
-    except ValueError:
-        return False
-    return all(b - a == 1 for a, b in pairwise(values))
 
 
 def _labels(table: Table, rows: Any) -> list[Suspicion]:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from partwise.exceptions import InputError
 from partwise.io.delimited import looks_like_table
 from partwise.io.table import Table
 from partwise.sources.chunked import natural_order
+from partwise.sources.names import some
 
 NAMES = ("id", "name", "title", "file", "url")
 DATES = ("date", "published", "created", "created_at", "time", "timestamp", "year")
@@ -30,14 +32,18 @@ PLAIN = (".txt", ".text", ".md", "")
 
 def text_files(folder: Path) -> list[Path]:
     """The texts in a folder and below: ``.txt`` files, or where there are none, files of text with any end of name."""
-    found = (file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
-    files = sorted(found, key=natural_order)
+    files = _all_files(folder)
     texts = [file for file in files if file.suffix.lower() == ".txt"]
     if texts or not files:
         return texts
     plain = [file for file in files if file.suffix.lower() in PLAIN or file.suffix[1:].isdigit()]
     alike = len(plain) == len(files) and all(looks_like_table(first_bytes(file, 512)) for file in plain[:20])
     return plain if alike else []
+
+
+def _all_files(folder: Path) -> list[Path]:
+    found = (file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
+    return sorted(found, key=natural_order)
 
 
 def read_text_folder(
@@ -76,7 +82,13 @@ def read_text_folder(
     except InputError as error:
         raise of_file(path, error) from error
     names = [file.relative_to(path).as_posix() for file in files]
-    return _counted(path, "texts", texts, names, (min_count, stop_words, ngrams, min_share, max_share))
+    table = _counted(path, "texts", texts, names, (min_count, stop_words, ngrams, min_share, max_share))
+    read = set(files)
+    others = [file.relative_to(path).as_posix() for file in _all_files(path) if file not in read]
+    if not others:
+        return table
+    left = f"{len(files)} .txt files; {len(others)} with another end of name are left out: {some(others)}"
+    return replace(table, notes=(left, *table.notes))
 
 
 def read_documents(

@@ -52,8 +52,8 @@ def read_zarr(path: Path, *, variable: str | None = None) -> Table:
             try:
                 import anndata
             except ImportError as error:
-                raise MissingDependencyError(f"{path}: is an AnnData: pip install anndata") from error
-            return of_anndata(anndata.read_zarr(path), origin=str(path))
+                raise MissingDependencyError(f"{path}: is an AnnData: pip install 'partwise[anndata]'") from error
+            return replace(of_anndata(anndata.read_zarr(path), origin=str(path)), back=None)
         arrays = {name: one for name, one in found.arrays() if np.dtype(one.dtype).kind in "fiub"}
     if not arrays:
         raise fail(path, "there is no array of numbers in it", kind="empty")
@@ -79,7 +79,7 @@ def _of_xarray(path: Path, name: str, array: Any) -> Table | None:
             return None
         with dataset:
             made = of_xarray(dataset[name].load())
-    return replace(made, origin=str(path), format="zarr", notes=(f"variable: {name}", *made.notes))
+    return replace(made, origin=str(path), format="zarr", notes=(f"variable: {name}", *made.notes), back=None)
 
 
 def _of_array(path: Path, array: Any, notes: tuple[str, ...]) -> Table:

@@ -8,6 +8,7 @@ near to the most likely Poisson weights.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,12 @@ Loss = tuple[str, float]
 NAMED = ("huber", "negative-binomial")
 STEPS, SETTLED = 40000, 1e-9
 OFTEN, RARELY = 32, 16  # Newton's steps are taken from the first so many on, then as one of so many
+SHARES = (
+    1.0,
+    1 / 4,
+    1 / 16,
+    1 / 64,
+)  # of the way to where Fisher's scoring goes: it is the right one, but may be too far
 EPS = np.finfo(np.float64).eps
 
 
@@ -77,9 +84,9 @@ def certified_reweighed(block: Block, *, parts: Parts, loss: Loss) -> tuple[Arra
         w = _step(x, M, parts, loss[0])
         if step < OFTEN or step % RARELY == 0:
             with np.errstate(all="ignore"):  # a step out of range is no number, and is not taken
-                near = _newton(x, v, w, parts, loss)
-                lower = _value(x, v, near, parts, loss) <= _value(x, v, w, parts, loss)
-            w[lower] = near[lower]
+                _lower(x, v, w, _newton(x, v, w, parts, loss), parts, loss)
+                if loss[0] != "huber":
+                    _lower(x, v, w, _scored(x, v, w, parts, loss[1]), parts, loss, SHARES)
         still = np.abs(w - W[rows]).max(axis=1, initial=0.0) <= 4.0 * EPS * w.max(axis=1, initial=0.0)
         W[rows], kkt[rows] = w, _missed(x, v, w, parts, loss)
         left = (kkt[rows] > SETTLED) & ~still
@@ -120,14 +127,17 @@ def _gradient(x: Array, v: Array, w: Array, parts: Parts, loss: Loss) -> Array:
     if loss[0] == "huber":
         slope = huber_squares(x, y, loss[1]) * (y - x)
     else:
-        slope = binomial_slopes(x, y, loss[1]) - np.divide(x, y, out=np.zeros_like(x), where=y > 0.0)
+        slope = (1.0 - np.divide(x, y, out=np.zeros_like(x), where=y > 0.0)) / (1.0 + loss[1] * y)
     return np.asarray((v * slope) @ parts.H.T + parts.l1 + parts.l2 * w)
 
 
 def _missed(x: Array, v: Array, w: Array, parts: Parts, loss: Loss) -> Array:
     """By what the optimality conditions are missed."""
     g = _gradient(x, v, w, parts, loss)
-    scale = np.abs(parts.H) @ (np.ones(parts.H.shape[1]) if parts.features is None else parts.features)
+    counted = np.ones(parts.H.shape[1]) if parts.features is None else parts.features
+    if loss[0] != "huber":  # large counts have small slopes: beside those that draw weights to zero
+        counted = counted / (1.0 + loss[1] * (w @ parts.H))
+    scale = counted @ np.abs(parts.H).T
     missed = np.where(w > 0.0, np.abs(g), np.maximum(-g, 0.0)) / np.where(scale > 0.0, scale, 1.0)
     # slopes of Huber's loss are delta at most, which is what they are small beside
     size = np.clip(np.abs(x).max(axis=1), 1e-300, loss[1]) if loss[0] == "huber" else 1.0
@@ -154,3 +164,22 @@ def _newton(x: Array, v: Array, w: Array, parts: Parts, loss: Loss) -> Array:
     except np.linalg.LinAlgError:
         return w
     return np.asarray(np.maximum(w - step, 0.0))
+
+
+def _scored(x: Array, v: Array, w: Array, parts: Parts, dispersion: float) -> Array:
+    """Weights by squares over the variances of counts with the mean at hand: a step of Fisher's scoring."""
+    y = w @ parts.H
+    variance = np.maximum(y, EPS * y.max(axis=1, keepdims=True)) * (1.0 + dispersion * y)
+    return own_grams(x, v / variance, replace(parts, features=None))[0]
+
+
+def _lower(
+    x: Array, v: Array, w: Array, to: Array, parts: Parts, loss: Loss, shares: tuple[float, ...] = (1.0,)
+) -> None:
+    """Move weights by the first of these shares of the way with which the loss does not rise."""
+    step, left = to - w, np.ones(len(w), bool)
+    before = _value(x, v, w, parts, loss)
+    for share in shares:
+        near = w + share * step
+        taken = left & (_value(x, v, near, parts, loss) <= before)
+        w[taken], left = near[taken], left & ~taken

@@ -13,6 +13,8 @@ from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
+MOST_DEPENDENT = 1e12  # condition of a Gram matrix up to which two rounds of its Cholesky factor are exact
+
 
 def truncated_svd(
     source: RowSource,
@@ -58,7 +60,7 @@ def truncated_svd(
     width = min(k + max(oversample, beyond), n, m)
     # for few features X'X itself is cheaper than a search for its leading part; another pass makes it accurate
     few = m <= 8 * width
-    Q = np.eye(m) if few else np.linalg.qr(rng.standard_normal((m, width)))[0]
+    Q = np.eye(m) if few else orthonormal(rng.standard_normal((m, width)))
     values = np.zeros(k)
     invariant = max(1e-10, 10.0 * float(np.finfo(source.dtype).eps))
     for number in range(max_passes):
@@ -73,10 +75,10 @@ def truncated_svd(
         # where the rank is below the width, the second pass finds that X'X leads nowhere out of the subspace
         if settled or (number and (few or np.linalg.norm(Z - Q @ QZ) <= invariant * np.linalg.norm(Z))):
             break
-        Q = np.linalg.qr(Z @ U[:, order])[0]
+        Q = orthonormal(Z @ U[:, order])
     # X'X times the Ritz vectors: each column holds one scale, so the last ones are not drowned by the first, as they
     # are in U itself
-    vectors = np.linalg.qr(Z @ U[:, order[:k]])[0].T
+    vectors = orthonormal(Z @ U[:, order[:k]]).T
     strongest = vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)]
     found = np.sqrt(np.maximum(eigenvalues[order[: k + beyond]], 0.0))
     return found, vectors * np.where(strongest < 0.0, -1.0, 1.0)[:, None]
@@ -84,3 +86,23 @@ def truncated_svd(
 
 def _gram_block(block: Block, Q: Array) -> Array:
     return blocks.tdot(block, blocks.dot(block, Q))
+
+
+def orthonormal(A: Array) -> Array:
+    """An orthonormal basis of the columns of a tall matrix, each within the span of those up to it.
+
+    By Cholesky factors of the Gram matrix, twice (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015, "Roundoff error
+    analysis of the CholeskyQR2 algorithm"): a few matrix products, a fifth of the time of Householder reflections.
+    Those where columns are dependent, or all but.
+    """
+    sizes = np.sqrt(np.einsum("ij,ij->j", A, A))
+    if sizes.all():
+        Q: Array = A / sizes
+        for _ in range(2):
+            gram = Q.T @ Q
+            if np.linalg.cond(gram) > MOST_DEPENDENT:
+                break
+            Q = Q @ np.linalg.inv(np.linalg.cholesky(gram)).T
+        else:
+            return Q
+    return np.asarray(np.linalg.qr(A)[0])

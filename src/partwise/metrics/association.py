@@ -72,27 +72,30 @@ def association(X: Any, shares: Any) -> Matrix:
     return np.asarray(found)
 
 
-def lead(scores: Any) -> Matrix:
-    """By how much the score of a feature in a part is above zero and above that in every other part, or zero.
+def exclusive(scores: Any, components: Any) -> Matrix:
+    """Scores above zero, each times the share of the feature that is the part's, or zero.
 
-    Of the score of :func:`association` this is specificity in deviations of the feature: a gene that goes with two
-    programs is a marker of neither.
+    Of the score of :func:`association` this is specificity: of two genes that go with a program equally well, the one
+    that the other programs have less of is the better marker. The share is that of the part's entry in the sum over
+    the parts, each scaled to sum to one: how sure a count of the gene makes the part, where all parts are used alike.
 
     Parameters
     ----------
     scores : array-like of shape (n_components, n_features)
         Of :func:`association`.
+    components : array-like of shape (n_components, n_features)
+        Non-negative parts, one a row.
 
     Returns
     -------
     ndarray of shape (n_components, n_features)
         None is below zero; for a single part the scores themselves, where they are above zero.
     """
-    A: Matrix = np.maximum(np.asarray(scores, np.float64), 0.0)
-    if len(A) < 2:
-        return A
-    second, first = np.sort(A, axis=0)[-2:]
-    return np.asarray(np.maximum(A - np.where(first == A, second, first), 0.0))
+    H = np.asarray(components, np.float64)
+    totals = H.sum(axis=1, keepdims=True)
+    P = H / np.where(totals > 0.0, totals, 1.0)
+    over = P.sum(axis=0)
+    return np.asarray(np.maximum(np.asarray(scores, np.float64), 0.0) * (P / np.where(over > 0.0, over, 1.0)))
 
 
 def _moments(block: Any, U: Any) -> tuple[Any, Any, Any]:

@@ -37,7 +37,7 @@ class Parts(Ended, Factorization):
     ----------
     n_components : int or "auto", default="auto"
         Number of parts; "auto" is what :func:`partwise.choose_k` says, and where it says that this cannot be told, the
-        least number that is sure.
+        number of which most are found again in halves of the samples (:attr:`partwise.RankChoice.taken`).
     method : str, default="auto"
         A method by its short name or that of its class (``partwise methods`` lists them); "auto" decides by what the
         data is like, see `method_`.
@@ -188,8 +188,8 @@ class Parts(Ended, Factorization):
         """The number of parts, and the choice if there was one."""
         if self.n_components is not None and self.n_components != AUTO:
             return self._check_n_components(source.shape), None
-        choice = choose_k(source)
-        k = max(1, int(choice.low if choice.k is None else choice.k))
+        choice = choose_k(source, halves="further")
+        k = choice.taken
         if choice.verdict == "undecided":
             told = DegenerateDataWarning(unsure_of(str(choice), k), kind="not-determined")
             warn_user(told)

@@ -6,7 +6,7 @@ import numpy as np
 
 from partwise.io.suspicions import BARCODE, ENSEMBL, GENES
 from partwise.io.table import Table
-from partwise.metrics.association import association, lead
+from partwise.metrics.association import association, exclusive
 from partwise.metrics.specificity import specificity
 from partwise.profiles.base import Array, Found, Listing, Output, Panel, Profile, Settings, figure
 
@@ -45,14 +45,14 @@ def cnmf_scores(found: Found) -> Array:
 
 
 def scores(found: Found) -> Array:
-    """Genes by how much more they go with the use of a program than with that of any other."""
-    return lead(cnmf_scores(found))
+    """Genes by how they go with the use of a program, and how much of them is its own."""
+    return exclusive(cnmf_scores(found), found.components)
 
 
 def outputs(found: Found) -> list[Output]:
     """Marker genes of each programme, and its usage by cell."""
     A, H = cnmf_scores(found), found.components
-    S = lead(A)
+    S = exclusive(A, H)
     shares = H / np.maximum(H.sum(axis=1, keepdims=True), 1e-300)
     markers = []
     for j, part in enumerate(found.names):
@@ -75,7 +75,7 @@ def _markers(score: Array, most: int) -> Array:
 def panels(found: Found) -> list[Panel]:
     """Marker genes beside the largest ones."""
     A, H, used = cnmf_scores(found), found.components, found.shares()
-    S = lead(A)
+    S = exclusive(A, H)
     rows = []
     for j, part in enumerate(found.names):
         own = [found.features[i] for i in _markers(S[j], SHOWN)]
@@ -89,7 +89,7 @@ def panels(found: Found) -> list[Panel]:
             columns,
             rows,
             "Score: how a gene goes with the use of a program from cell to cell, in deviations of the gene, as "
-            "cNMF has it. Specificity: by how much this score is above that of every other program.",
+            "cNMF has it. Specificity: this score times the share of the gene that is the program's.",
         )
     ]
 

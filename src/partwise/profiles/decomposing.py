@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from partwise.linalg.poisson import poisson_weights
 
@@ -117,4 +117,4 @@ def _cosine(H: Array, weights: Array, row: Array) -> float:
 
 
 def _p_value(gain: float) -> float:
-    return float(0.5 * chi2.sf(max(2.0 * gain, 0.0), 1))
+    return float(0.5 * chdtrc(1, max(2.0 * gain, 0.0)))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from partwise.exceptions import InputError
-from partwise.io.headers import in_order
+from partwise.io.headers import in_order, is_scale
 from partwise.io.table import Table
 from partwise.profiles.base import Array, Found, Lines, Listing, Maps, Output, Panel, Profile, Settings, cosines, figure
 from partwise.profiles.reference import aligned_reference
@@ -27,13 +27,9 @@ def looks(table: Table) -> str | None:
     if table.format in ("ENVI", "signals"):
         return f"it is a file of spectra ({table.format})"
     names = table.feature_names or []
-    if len(names) >= FEWEST and in_order(names) and not _is_counted(names):
+    if len(names) >= FEWEST and is_scale(names):
         return f"features go from {names[0]} to {names[-1]} in order"
     return None
-
-
-def _is_counted(names: list[str]) -> bool:
-    return names[0] in ("0", "1") and names == [str(int(names[0]) + j) for j in range(len(names))]
 
 
 def shaped(table: Table, settings: Settings) -> Table:
@@ -47,7 +43,7 @@ def shaped(table: Table, settings: Settings) -> Table:
             return replace(table, X=X, image_shape=None, map_shape=cube[:2], notes=(*table.notes, note))
     rows, columns = table.sample_names or [], table.feature_names or []
     n, m = table.X.shape
-    turned = len(rows) >= FEWEST and in_order(rows) and not in_order(columns) and not _is_counted(rows)
+    turned = len(rows) >= FEWEST and is_scale(rows) and not is_scale(columns)
     pixels = None if wanted is None else wanted[0] * wanted[1]
     if turned or (pixels is not None and n != pixels == m):
         why = "columns are the pixels of the map" if not turned else "rows are in order, as wavelengths are"

@@ -167,13 +167,29 @@ def line(x: Array, y: Array) -> str:
 
 
 def peaks(values: Array, most: int = 3) -> Array:
-    """The highest places (by magnitude) that stand out from their surroundings, the highest first."""
-    from scipy.signal import find_peaks  # slow to import
+    """The highest places (by magnitude) that stand out from their surroundings, the highest first.
 
-    size = np.abs(values)
-    tops = find_peaks(np.pad(size, 1), prominence=PROMINENT * float(size.max()) or None)[0] - 1
-    result: Array = tops[np.argsort(-size[tops], kind="stable")][:most]
-    return result
+    As ``scipy.signal.find_peaks`` has them, which takes longer to import than a small fit takes.
+    """
+    size = np.pad(np.abs(values), 1)
+    steps = np.flatnonzero(np.diff(size))  # ends of runs of equal values
+    rises = np.diff(size)[steps] > 0.0
+    tops = np.flatnonzero(rises[:-1] & ~rises[1:])
+    tops = (steps[tops] + 1 + steps[tops + 1]) // 2
+    least, found = PROMINENT * float(size.max()), list[int]()
+    for top in tops[np.argsort(-size[tops], kind="stable")].tolist():
+        left, right = size[: top + 1][::-1], size[top:]
+        if size[top] - max(_foot(left), _foot(right)) >= least:
+            found.append(top - 1)
+        if len(found) == most:
+            break
+    return np.array(found, dtype=np.intp)
+
+
+def _foot(way: Array) -> float:
+    """The lowest place on a way from a top until it is higher than the top."""
+    higher = np.flatnonzero(way > way[0])
+    return float(way[: higher[0]].min() if len(higher) else way.min())
 
 
 def part_ticks(parts: int) -> Ticks:

@@ -211,8 +211,13 @@ def set_aside(names: list[str]) -> str:
 
 def toss(rival: float) -> str:
     """That another minimum of Archetypes is as good."""
+    how = (
+        f"nearly as well: its objective is larger by only {percent(rival)}"
+        if rival > 0.0
+        else ("as well or better, and makes samples less pure")
+    )
     return (
-        f"Another set of parts explains the data nearly as well: its objective is larger by only {percent(rival)}. "
+        f"Another set of parts explains the data {how}. "
         "Which of the two is right the data hardly says; other samples, or another number of parts, may."
     )
 

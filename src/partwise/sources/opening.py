@@ -15,6 +15,18 @@ from partwise.sources.chunked import SUFFIXES, FolderSource, MemmapSource
 from partwise.sources.memory import MemorySource
 from partwise.sources.protocol import RowSource, column_names
 
+# samples in objects of other libraries, which partwise.open_source makes rows of
+OBJECTS = frozenset(
+    [("anndata", "AnnData"), ("anndata", "Raw"), ("mudata", "MuData")]
+    + [("xarray", "DataArray"), ("xarray", "Dataset"), ("hyperspy", "BaseSignal")]
+)
+
+
+def held_by(X: Any) -> tuple[str, str] | None:
+    """Library and name of the kind of object that holds samples, also of one derived from it; None of another."""
+    kinds = ((base.__module__.partition(".")[0], base.__name__) for base in type(X).__mro__)
+    return next((kind for kind in kinds if kind in OBJECTS), None)
+
 
 def source_of(X: Any, *, block_rows: int | None = None, **options: Any) -> RowSource:
     """A source of rows that are in memory, in parts on disk or with Dask; `partwise.open_source` takes any file too.
@@ -43,6 +55,9 @@ def source_of(X: Any, *, block_rows: int | None = None, **options: Any) -> RowSo
     >>> source.shape, source.bounds
     ((6, 3), [(0, 2), (2, 4), (4, 6)])
     """
+    if held_by(X):
+        name = type(X).__name__
+        raise InputError(f"{{parameter}} is of type {name}: give open_source(X)", parameter="X", kind="format")
     if _is_dask(X):  # first: a delayed object claims to have every attribute
         return _open_dask(X, block_rows, options)
     if isinstance(X, RowSource):

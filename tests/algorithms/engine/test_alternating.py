@@ -16,7 +16,7 @@ import partwise as pw
 from partwise.algorithms.anls import anls
 from partwise.algorithms.engine import ElasticNet, Factor
 from partwise.algorithms.engine.alternating import POSITIVE_START, Momentum
-from partwise.algorithms.engine.rows import natural_residual
+from partwise.algorithms.engine.rows import natural_residual, sweep_rows
 from partwise.algorithms.engine.squared import ReferredError
 from partwise.algorithms.hals import hals
 from partwise.algorithms.mu import mu
@@ -168,6 +168,11 @@ def test_natural_residual_by_hand() -> None:
     assert natural_residual(G, B[:1], np.array([[2.0, 0.0]])) == 0.0
     assert natural_residual(G, B[1:], np.array([[2.0, 0.0]])) == 5.0
     assert natural_residual(np.zeros((1, 1)), np.ones((1, 1)), np.ones((1, 1))) == 0.0  # a null component: no say
+    # unless it has a price: what it costs is what is missed, for both updates
+    priced = np.zeros((1, 1)), np.full((1, 1), -2.0), np.full((1, 1), 3.0)
+    assert natural_residual(*priced) == pytest.approx(6.0)
+    assert sweep_rows(*priced, sweeps=1, shrink=0.1) == pytest.approx(6.0)
+    assert priced[2] == 0.0
 
 
 @pytest.mark.parametrize("name", ["hals", "anls"])
@@ -377,3 +382,5 @@ def test_what_only_costs_is_zero(l1: float, told: dict[str, Any]) -> None:
     model = pw.HALS(3, l1_W=l1, l1_H=l1, random_state=0).fit(data, **told)
     assert (model.stop_.kind, model.components_.any()) == ("degenerate", False)
     np.testing.assert_allclose(model.history_["objective"][-1], 0.5 * np.vdot(data, data))
+    falls = np.flatnonzero(np.diff(model.history_["objective"]) < 0.0) + 1
+    assert model.history_["residual"][falls].all()  # a round that changes something does not begin at an optimum

@@ -3,9 +3,11 @@
 One pass a round: a block of rows updates its weights ``W`` for the components at hand and, while it is in cache,
 contributes to ``W' W`` and ``X' W``, which is all that the components' update needs.
 
-Extrapolation (Ang & Gillis 2019, "Accelerating NMF by extrapolation"): both factors move on beyond their update by
-``beta`` times the last step.  The pair that a round ends with is feasible and its objective is known exactly, so the
-round is kept only if the objective did not rise; otherwise the next round starts at the kept pair, without momentum.
+Extrapolation (Nesterov 1983; Ang & Gillis 2019, "Accelerating NMF by extrapolation"): the pair that a round begins with
+is the last one, moved on by ``beta`` times the last step.  The pair that it ends with is feasible and its objective is
+known exactly, so the round is kept only if the objective did not rise; otherwise the next round starts at the kept
+pair, without momentum.  (Ang & Gillis move weights on behind their update; what unknown entries are filled in with
+would be left behind then, and on complete data it takes more rounds, too.)
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import numpy.typing as npt
 from partwise.algorithms.engine.constraints import Constraint, NonNegative
 from partwise.algorithms.engine.factor import PLAIN, Factor
 from partwise.algorithms.engine.pair import Pair
-from partwise.algorithms.engine.rows import RowUpdate, natural_residual, solve_rows
+from partwise.algorithms.engine.rows import RowUpdate, solve_rows
 from partwise.algorithms.engine.squared import SquaredError
 from partwise.algorithms.loop import Progress, State
 from partwise.kernels.coordinate import beyond
@@ -138,7 +140,8 @@ def alternate(
     k, size = len(H0), loss.squared_norm
     pair = Pair(on_W, on_H, *loss.lengths(source.shape), v=loss.feature_weights())
     here = source if light is None else light
-    spare, moving = None, False
+    spare: Rows | None = None
+    moving = False
     fixed = np.setdiff1d(np.arange(k), np.arange(k)[on_H.constraint.moving(k)])
     shown = partial(_shown, dtype=source.dtype, fixed=fixed, known=H0[fixed])
     if state is None:
@@ -160,8 +163,9 @@ def alternate(
         worth = Worth(float(state["lowest"]), float(state["mark"]), int(state["idle"]))
         ahead = H = np.ascontiguousarray(H0.T, here.dtype)
         W, totals = placed(here, state), state.get("totals", 0.0)
-        if "ahead" in state:
+        if "before" in state:
             ahead, moving = np.array(state["ahead"], here.dtype, order="C"), True
+            spare = given_weights(here, state["before"])
     del H0, state
     while True:
         if here is not source and (worth.idle >= PATIENCE or last <= tol):
@@ -174,7 +178,8 @@ def alternate(
         now = partial(update, exact=not moving)
         step = partial(_round_block, H=blocks.in_lines(ahead), shared=loss.shared(ahead), loss=loss, update=now)
         step = partial(step, on_W=pair.weights(ahead, totals), pair=pair, beta=beta)
-        spare, (residual_W, *stats) = here.map_rows(step, W, *beside, width=k, combine=add, out=spare)
+        before = (spare,) if beta else ()  # read row by row before it is written over
+        spare, (residual_W, *stats) = here.map_rows(step, W, *before, *beside, width=k, combine=add, out=spare)
         stats = loss.totalled(stats)
         new, residual_H = update_components(ahead, stats, pair.components(ahead, stats[2]), now, loss)
         objective, new_totals = _objective(new, stats, loss, pair), stats[2]
@@ -190,14 +195,12 @@ def alternate(
         worth.round(kkt, objective, slack)
         certified = here is source and not moving
         W, spare, totals = spare, W, new_totals
-        ahead = _ahead(new, H, beta, on_H.constraint) if beta else new
+        if moving:
+            momentum.accept()
+        moving = extrapolate and kkt > tol
+        ahead = _ahead(new, H, momentum.beta, on_H.constraint) if moving else new
         H, best = new, min(best, objective)
-        if extrapolate:
-            if moving:
-                momentum.accept()
-            moving = kkt > tol
-            ahead = ahead if moving else H
-        kept = _state(here, W, ahead if moving else None, momentum, worth, last, best, totals)
+        kept = _state(here, W, (ahead, spare) if moving else None, momentum, worth, last, best, totals)
         details = {"momentum": beta, "certified": float(certified)}
         yield Progress(shown(H), objective, kkt, certified=certified, details=details, state=kept)
 
@@ -243,17 +246,17 @@ def lifted(H: Array, least: float, on_H: Factor) -> Array:
 def _state(
     source: RowSource,
     W: Rows,
-    ahead: Array | None,
+    moved: tuple[Array, Rows | None] | None,
     momentum: Momentum,
     worth: Worth,
     last: float,
     best: float,
     totals: Any,
 ) -> State:
-    """All that a round begins with but the components; without momentum it begins at those."""
-    numbers = {"age": momentum.age, "last": last, "best": best, **asdict(worth)}
-    further = ({} if ahead is None else {"ahead": ahead}) | ({"totals": totals} if np.ndim(totals) else {})
-    return {"W": source.deliver(W), **numbers, **further}
+    """All that a round begins with but the components: with momentum where these go on, and the weights before."""
+    numbers = {"last": last, "best": best, **asdict(momentum), **asdict(worth)}
+    further = {} if moved is None else {"ahead": moved[0], "before": source.deliver(moved[1])}
+    return {"W": source.deliver(W), **numbers, **further} | ({"totals": totals} if np.ndim(totals) else {})
 
 
 def _opening(H: Array, loss: SquaredError, pair: Pair) -> Any:
@@ -304,14 +307,13 @@ def _round_block(
     update: RowUpdate,
     beta: float,
 ) -> tuple[Array, tuple[Any, ...]]:
-    new = W.copy()
-    residual = 0.0
-    full = loss.complete(block, W, H)
+    new, residual = W.copy(), 0.0
+    if beta:
+        new, beside = _ahead(W, beside[0], beta, on_W.constraint), beside[1:]
+    full = loss.complete(block, new, H)
     for rows, part in loss.parts(full):
         G, B = on_W.problem(*loss.row_problem(part, H, shared, *(x[rows] for x in beside)), new[rows])
         residual += updated(update, G, B, new[rows], on_W.constraint, loss.row_weights(*(x[rows] for x in beside)))
-        if beta:
-            new[rows] = _ahead(new[rows], W[rows], beta, on_W.constraint)
     return new, (residual, *loss.statistics(full, new, *beside), *_totals(full, new, loss, pair, beside))
 
 
@@ -340,11 +342,7 @@ def _component_block(
 
 def updated(update: RowUpdate, G: Array, B: Array, F: Array, constraint: Constraint, weights: Array | None) -> float:
     """Update rows; the squared residual that they came with, each with its weight."""
-    if weights is None or not isinstance(constraint, NonNegative):
-        return constraint.apply(update, G, B, F)
-    residual = natural_residual(G, B, F, weights)
-    constraint.apply(update, G, B, F)
-    return residual
+    return constraint.apply(update if weights is None else partial(update, weights=weights), G, B, F)
 
 
 def _totals(full: Block, W: Array, loss: SquaredError, pair: Pair, beside: tuple[Block, ...]) -> tuple[Any, float]:
@@ -363,5 +361,5 @@ def _ahead(new: Array, old: Array, beta: float, constraint: Constraint) -> Array
 def _objective(H: Array, stats: Any, loss: SquaredError, pair: Pair) -> float:
     """The loss from the statistics of ``W``, and the penalties."""
     G, B, totals, offset = stats
-    H = H.astype(np.float64, copy=False)
-    return float(loss.value(H, G, B, offset) + pair.value(H, totals))
+    penalised = H.astype(np.float64, copy=False) if pair.on_H.penalties else H
+    return float(loss.value(H, G, B, offset) + pair.value(penalised, totals))

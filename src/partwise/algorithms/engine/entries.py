@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from partwise.algorithms.engine.divergence import Array, Divergence
-from partwise.linalg.reweighed import Loss, binomial_slopes, huber_squares
+from partwise.linalg.reweighed import Loss, huber_squares
 from partwise.sources.observed import Observed
 
 
@@ -20,23 +20,29 @@ from partwise.sources.observed import Observed
 class NegativeBinomial(Divergence):
     """Half the deviance of counts of mean y and variance ``y + dispersion y^2``.
 
-    ``x log(x / y) - (x + a) log((x + a) / (y + a))`` with ``a = 1 / dispersion``; the second part is concave in y, and
-    bounded by its tangent (Gouvert, Oberlin & Févotte 2020, "Negative binomial matrix factorization").
+    ``x log(x / y) - (x + a) log((x + a) / (y + a))`` with ``a = 1 / dispersion``, which is
+    ``x log(1 + a / y) + a log(y + a)`` but for a constant: concave in ``1 / y`` and in ``y``, so tangents in these
+    bound it, and updates are those of the Itakura-Saito divergence.  Tangents that leave a Poisson likelihood
+    (Gouvert, Oberlin & Févotte 2020, "Negative binomial matrix factorization") are as many times too steep as counts
+    are larger than ``a``: nothing moves there.
     """
 
-    beta: float = 1.0  # of the bound
+    beta: float = 0.0  # of the bound
     dispersion: float = 1.0
     every: ClassVar[bool] = True
 
     def each(self, x: Array, y: Array) -> Array:
         """See :class:`Divergence`."""
         a = 1.0 / self.dispersion
-        log = np.log(np.where(x > 0.0, x, 1.0)) - np.where(x > 0.0, np.log(y), 0.0)
-        return np.asarray(x * log - (x + a) * (np.log1p((x - y) / (y + a))))
+        # in terms of the size of a: those of the size of counts cancel
+        over, less = np.divide(x - y, y, out=np.zeros_like(y), where=x > 0.0), (x - y) / (y + a)
+        log = np.where(less > -0.5, np.log1p(np.maximum(less, -0.5)), np.log((x + a) / (y + a)))
+        return np.asarray(x * np.log1p(a / (x + a) * over) - a * log)
 
     def parts(self, x: Array, y: Array) -> tuple[Array, Array]:
         """See :class:`Divergence`."""
-        return x / y, binomial_slopes(x, y, self.dispersion)
+        high = 1.0 / (1.0 + self.dispersion * y)
+        return high * (x / y), high
 
 
 @dataclass(frozen=True)

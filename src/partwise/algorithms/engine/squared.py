@@ -67,7 +67,7 @@ class SquaredError:
 
     def shared(self, H: Array) -> Array:
         """What the problems of all rows of ``W`` have in common, once a pass: ``H H'``."""
-        return gram(H)
+        return gram(H).astype(H.dtype, copy=False)
 
     def row_problem(self, block: Block, H: Array, shared: Array, *beside: Block) -> tuple[Array, Array]:
         """``G`` and ``B`` of ``min 1/2 w G w' - b w'`` for the rows of a block."""
@@ -107,7 +107,7 @@ class CompressedError(SquaredError):
 
     def shared(self, H: Array) -> Array:
         """``H H'``, and below it the components in the coordinates of the rows."""
-        return np.concatenate([gram(H), self.V.T @ H])
+        return np.concatenate([super().shared(H), self.V.T @ H])
 
     def row_problem(self, block: Block, H: Array, shared: Array, *beside: Block) -> tuple[Array, Array]:
         """See :class:`SquaredError`."""
@@ -184,7 +184,7 @@ class WeightedError(SquaredError):
     def shared(self, H: Array) -> Array:
         """``H V H'``."""
         v = self.observed.features
-        return gram(H if v is None else H * np.sqrt(v)[:, None].astype(H.dtype))
+        return super().shared(H if v is None else H * np.sqrt(v)[:, None].astype(H.dtype))
 
     def row_problem(self, block: Block, H: Array, shared: Array, *beside: Block) -> tuple[Array, Array]:
         """See :class:`SquaredError`."""
@@ -265,6 +265,7 @@ class EntryWeightedError(WeightedError):
 
     def value(self, H: Array, G: Array, B: Array, offset: float = 0.0) -> float:
         """See :class:`SquaredError`."""
+        H = H.astype(np.float64, copy=False)
         vH = self.weighed(H)
         product = 0.5 * self.squared_norm - float(np.einsum("ij,ij->", B, vH))
         return max(product + 0.5 * float(np.einsum("jab,ja,jb->", G, vH, H, optimize=True)), 0.0)
@@ -319,6 +320,11 @@ class _Norm:
         return float(rows.sum() if s is None else np.asarray(s, np.float64) @ rows)
 
 
+def count_of(rows: Block | RowSource, samples: Array | None) -> float:
+    """How many samples there are, each as often as it counts."""
+    return float(rows.shape[0] if samples is None else samples.sum())
+
+
 def weighted_sums(block: Block, W: Array, samples: Array | None) -> tuple[Array, Array]:
     """``W' W`` and ``X' W`` of a block whose samples count so often."""
     counted = _weighted(W, samples)
@@ -330,12 +336,16 @@ def _weighted(W: Array, samples: Array | None) -> Array:
 
 
 def gram(H: Array) -> Array:
-    """``H' H`` by blocks of features: threads of BLAS would still be spinning when the next pass begins."""
+    """``H' H`` in double precision, by blocks of features: threads of BLAS would still be spinning in the next pass."""
     return np.asarray(MemorySource(H).reduce(_gram_block))
 
 
 def _gram_block(H: Array) -> Array:
-    return H.T @ H
+    """Sums of a few features in the type of ``H``, those sums in double precision: as exact at half of its price."""
+    total = np.zeros((H.shape[1], H.shape[1]))
+    for _, part in blocks.row_parts(H):
+        total += part.T @ part
+    return total
 
 
 def _outer(F: Array) -> Array:

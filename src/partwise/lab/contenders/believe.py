@@ -26,6 +26,7 @@ def chosen(problem: Problem, seed: int, budget: float | None, *, halves: Any) ->
 
     begin = time.process_time()
     choice = pw.choose_k(problem.X, halves=halves, random_state=seed)
+    assert choice.noise is not None  # the data is complete
     facts: dict[str, Any] = {"processor_seconds": time.process_time() - begin, "verdict": choice.verdict}
     facts |= {"low": choice.low, "high": choice.high, "k": choice.k, "basis": choice.basis}
     return Found(_nothing(problem), facts=facts | {"kind": choice.noise.kind, "spectral": choice.spectral})
