@@ -40,6 +40,10 @@ KINDS = {
     "memory": "more than the machine can hold",
 }
 
+HINTS = {  # what a Python program can do about it, by what is wrong and with which argument
+    ("not-finite", "X"): "; HALS, ANLS, MU and Likelihood take NaN for what is not known with missing='nan'",
+}
+
 
 @dataclass(frozen=True)
 class Place:
@@ -82,7 +86,7 @@ class _Told(Exception):
         self, message: str = "", *, parameter: str | None = None, kind: str = "value", place: Place | None = None
     ) -> None:
         self.parameter, self.kind, self.place, self._message = parameter, kind, place or Place(), message
-        super().__init__(self.worded(parameter or "", str(self.place)))
+        super().__init__(self.worded(parameter or "", str(self.place)) + HINTS.get((kind, parameter or ""), ""))
 
     def worded(self, parameter: str, place: str) -> str:
         """The message with these words for the parameter and the place."""

@@ -219,7 +219,7 @@ def _count_nan(source: RowSource) -> int:
             f"{{parameter}} is sparse with {sparse} NaN stored; say which entries are known with mask=, or that those "
             "which are not stored are unknown with missing='zeros'",
             parameter="X",
-            kind="not-finite",
+            kind="value",
         )
     return int(dense)
 
