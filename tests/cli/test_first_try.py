@@ -37,6 +37,9 @@ def shares(rows: np.ndarray, total: float) -> np.ndarray:
 LOGGED = np.log1p(shares(COUNTS.astype(float), 1e4))
 PERCENT = shares(X, 100.0)
 PERCENT[[3, 7]] *= 0.6
+# 40 bands of 60 spectra, without a name
+PEAKS = np.exp(-np.square(np.arange(40)[:, None] / 5.0 - [2.0, 4.0, 6.0]))
+BANDS = PEAKS @ np.random.default_rng(5).gamma(0.5, size=(3, 60))
 DEEP = COUNTS * np.geomspace(1, 80, 40).astype(int)[:, None]
 
 # what the file holds, the flags, and what is said: the fit is done all the same
@@ -62,6 +65,11 @@ NOTED: dict[str, tuple[str, list[str], str]] = {
         text(X.T, [str(i) for i in range(40)], [f"{400.5 + 10 * j}" for j in range(12)], "wavelength"),
         [],
         "rows go from 400.5 to 510.5 in order, as wavelengths do. --transpose",
+    ),
+    "bands as rows, without names": (
+        "\n".join(",".join(map(repr, row)) for row in BANDS.tolist()),
+        ["--no-header"],
+        "samples seem to be columns: neighbouring rows are alike (steps of 3",
     ),
     "log-normalised for counts": (
         text(LOGGED, GENES, CELLS),
@@ -129,6 +137,7 @@ def test_nothing_is_said_of_good_tables(program: Program):
         "c.csv": text(shares(X, 100.0), FEATURES, SAMPLES),
         # IDS is a gene; "group", "class" and "number" are words of texts
         "d.csv": text(RNG.multinomial(500, shares(COUNTS, 1.0)), [*GENES[:-1], "IDS"], CELLS),
+        "f.csv": text(BANDS.T, [f"f{j}" for j in range(40)], None),
         "e.csv": text(RNG.poisson(0.3, (40, 12)) + np.eye(40, 12, dtype=int), [*FEATURES[:9], *WORDS], SAMPLES),
     }.items():
         Path(name).write_text(content)
