@@ -40,6 +40,8 @@ PERCENT[[3, 7]] *= 0.6
 # 40 bands of 60 spectra, without a name
 PEAKS = np.exp(-np.square(np.arange(40)[:, None] / 5.0 - [2.0, 4.0, 6.0]))
 BANDS = PEAKS @ np.random.default_rng(5).gamma(0.5, size=(3, 60))
+# 60 words of 25 texts, without a name
+FREQUENCIES = np.random.default_rng(6).poisson(np.geomspace(0.2, 40.0, 60)[:, None] * np.ones(25))
 DEEP = COUNTS * np.geomspace(1, 80, 40).astype(int)[:, None]
 
 # what the file holds, the flags, and what is said: the fit is done all the same
@@ -70,6 +72,11 @@ NOTED: dict[str, tuple[str, list[str], str]] = {
         "\n".join(",".join(map(repr, row)) for row in BANDS.tolist()),
         ["--no-header"],
         "samples seem to be columns: neighbouring rows are alike (steps of 3",
+    ),
+    "words as rows, without names": (
+        "\n".join(",".join(map(repr, row)) for row in FREQUENCIES.tolist()),
+        ["--no-header"],
+        "samples seem to be columns: totals of rows differ",
     ),
     "log-normalised for counts": (
         text(LOGGED, GENES, CELLS),
@@ -137,6 +144,7 @@ def test_nothing_is_said_of_good_tables(program: Program):
         "c.csv": text(shares(X, 100.0), FEATURES, SAMPLES),
         # IDS is a gene; "group", "class" and "number" are words of texts
         "d.csv": text(RNG.multinomial(500, shares(COUNTS, 1.0)), [*GENES[:-1], "IDS"], CELLS),
+        "g.csv": text(FREQUENCIES.T, [f"f{j}" for j in range(60)], None),
         "f.csv": text(BANDS.T, [f"f{j}" for j in range(40)], None),
         "e.csv": text(RNG.poisson(0.3, (40, 12)) + np.eye(40, 12, dtype=int), [*FEATURES[:9], *WORDS], SAMPLES),
     }.items():

@@ -23,6 +23,7 @@ Array = npt.NDArray[Any]
 LOOKED_AT = 400  # rows
 MOST = 0.8  # of the names or rows, where all but a few must be alike
 DEPTHS = 10.0  # ratio of the largest to the smallest totals of counts, ends of 5% left out, that is worth a word
+DEEPER = 5.0  # times that of columns: words and genes differ more in frequency than texts and cells in length
 # Squared steps between neighbours, over those between any two: rows are an axis below SMOOTH (bands of Jasper Ridge are
 # at 0.01, its pixels at 0.05, pixels of faces at 0.08, replicates of samples side by side at 0.25), if columns are not.
 SMOOTH, SMOOTHER = 0.1, 2.0
@@ -123,7 +124,7 @@ def suspicions(
             logged = _logged(rows, counting or preparation == "tfidf")
             found.append(logged or (_of_one_total(rows) if counting else None))
         if whole and not counting and preparation == "none" and table.image_shape is None:
-            found.append(_depth(rows))
+            found.append(_depth(table, rows))
         found.append(_percentages(table, rows, n))
     return [one for one in found if one is not None]
 
@@ -248,10 +249,23 @@ def _of_one_total(rows: Any) -> Suspicion | None:
     return Suspicion("shares", {"why": f"none is above {largest:.3g}"}) if 0.0 < largest <= 1.0 else None
 
 
-def _depth(rows: Any) -> Suspicion | None:
-    totals = np.asarray(rows.sum(axis=1), float).ravel()
-    low, high = np.quantile(totals, [0.05, 0.95]) if len(totals) >= 20 else (1.0, 1.0)
-    return Suspicion("depth", {"ratio": high / low}) if low > 0.0 and high / low > DEPTHS else None
+def _depth(table: Table, rows: Any) -> Suspicion | None:
+    ratio, across = (_ratio(np.asarray(rows.sum(axis=axis), float).ravel()) for axis in (1, 0))
+    if ratio <= DEPTHS:
+        return None
+    names = table.feature_names or []
+    known = max(_share(names, MUTATION), _share(names, ENSEMBL)) >= MOST or len(GENES & set(names)) >= 3
+    if known or ratio < DEEPER * across or min(rows.shape) < FEWEST:
+        return Suspicion("depth", {"ratio": ratio})
+    why = f"totals of rows differ {ratio:.0f}-fold, those of columns {across:.0f}-fold, as sizes of samples do"
+    return Suspicion("turned", {"why": why, "sure": False})
+
+
+def _ratio(totals: Array) -> float:
+    """The largest over the smallest total of those that are not zero, ends of 5% left out."""
+    totals = totals[totals > 0.0]
+    low, high = np.quantile(totals, [0.05, 0.95]) if len(totals) >= FEWEST else (1.0, 1.0)
+    return float(high / low)
 
 
 def _percentages(table: Table, rows: Any, n: int) -> Suspicion | None:
