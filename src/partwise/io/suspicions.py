@@ -117,8 +117,10 @@ def suspicions(
     n = source.shape[0]
     rows = source.take(np.unique(np.linspace(0, n - 1, min(n, LOOKED_AT)).round().astype(int)))
     values = blocks.values(rows)
-    found = [_turned(table) or _on_an_axis(table, rows), *_labels(table, rows)]
-    if values.size and np.isfinite(values).all() and values.min() >= 0.0:
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = bool(np.isfinite(values.sum()))
+    found = [_turned(table) or (_on_an_axis(table, rows) if finite else None), *_labels(table, rows)]
+    if values.size and finite and values.min() >= 0.0:
         whole = bool((values == np.round(values)).all())
         if not whole and (counting or preparation in ("log1p", "tfidf")):
             logged = _logged(rows, counting or preparation == "tfidf")
@@ -180,6 +182,7 @@ def _on_an_axis(table: Table, rows: Any) -> Suspicion | None:
 def _steps(rows: Any) -> float:
     """The mean squared difference of neighbours over that of any two rows."""
     X = np.asarray(rows, np.float64)
+    X = X / (np.abs(X).max() or 1.0)  # squares of the largest numbers do not fit
     far = 2.0 * np.square(X - X.mean(axis=0)).sum()
     return float(np.square(np.diff(X, axis=0)).sum() / far) if far > 0.0 else 1.0
 
