@@ -31,7 +31,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("case", choices=[*CASES, "list"])
     parser.add_argument("--size", choices=["small", "full"], default="full")
-    parser.add_argument("--repeat", type=int, default=3, help="interleaved repeats; the best is reported")
+    parser.add_argument("--repeat", type=int, default=3, help="interleaved repeats; the median is reported")
     parser.add_argument("--peers", type=many(str), help="only these, by name or family")
     parser.add_argument("--threads", type=int, default=2, help="the same budget for everybody")
     parser.add_argument("--seed", type=int, default=0)

@@ -117,7 +117,7 @@ def table(title: str, rows: dict[str, Row], shapes: dict[str, str]) -> None:
             f = row.facts
             above = f"{f['above'] / MB:.1f}" if "above" in f else "-"
             making = f"{f['making']:.1f}" if "making" in f else "-"
-            cells = [f"{row.best:.2f}", str(f["n_iter"]), above, making, f"{f['error']:.1e}"]
+            cells = [f"{row.median:.2f}", str(f["n_iter"]), above, making, f"{f['error']:.1e}"]
         lines.append([name, shapes[name.split("-")[0]], *cells, row.note if row.status == "ok" else row.status])
     columns = ["run", "rows", "seconds", "stages", "peak MB above begin", "s to make", "error", "note"]
     show(title, columns, lines)

@@ -68,7 +68,7 @@ def main(options: Any) -> None:
         once = Namespace(**(vars(options) | {"repeat": 1}))
         rows = race("archetypes", chosen(CONTENDERS, options), folder, {"k": 4, "seeds": seeds}, verify, once)
     lines = [
-        [name, f"{row.facts['angle']:.2f}", f"{row.facts['worst']:.2f}", f"{row.best:.2f}"]
+        [name, f"{row.facts['angle']:.2f}", f"{row.facts['worst']:.2f}", f"{row.median:.2f}"]
         for name, row in rows.items()
         if row.facts
     ]
@@ -78,6 +78,6 @@ def main(options: Any) -> None:
     facts = rows["partwise"].facts
     targets = [
         Target("mean angle, degrees", facts.get("angle", np.nan), 4.0, at_most=True),
-        Target("processor seconds for 10,000 x 198", rows["partwise"].best, 3.0, at_most=True),
+        Target("processor seconds for 10,000 x 198", rows["partwise"].median, 3.0, at_most=True),
     ]
     finish("archetypes", [{"data": "jasper ridge", "rows": rows}], targets, options)

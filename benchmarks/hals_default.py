@@ -86,7 +86,7 @@ def compare(case: str, name: str, data: Data, arrays: Arrays, contenders: Any, o
     with problem({"X": X, **arrays}) as folder:
         rows = race(case, chosen(contenders, options), folder, {"k": k, "seed": options.seed}, verify, options)
     lines = [
-        [one, f"{row.best:.3g}", *(format(row.facts[fact], ".4g") for fact in ("wall", "n_iter"))]
+        [one, f"{row.median:.3g}", *(format(row.facts[fact], ".4g") for fact in ("wall", "n_iter"))]
         + [f"{row.facts['error']:.6f}"]
         for one, row in rows.items()
         if row.facts

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -63,9 +64,9 @@ class Row:
     note: str = ""
 
     @property
-    def best(self) -> float:
-        """Seconds of the fastest repeat, scaled up where only a share of the rows was solved."""
-        return min(self.seconds) * self.facts.get("scale", 1.0) if self.seconds else float("nan")
+    def median(self) -> float:
+        """Seconds of the repeat in the middle, scaled up where only a share of the rows was solved."""
+        return statistics.median(self.seconds) * self.facts.get("scale", 1.0) if self.seconds else float("nan")
 
 
 def best_of(function: Callable[[], Any], budget: float = 2.0, most: int = 5) -> tuple[float, Any]:

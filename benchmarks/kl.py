@@ -114,7 +114,7 @@ def race_to(X: sp.csr_array, H0: np.ndarray, iterations: int, target: float, opt
     lines = [
         [
             name,
-            f"{row.best:.3g}",
+            f"{row.median:.3g}",
             f"{row.facts['wall']:.3g}",
             str(row.facts["n_iter"]),
             f"{row.facts['divergence']:.0f}",

@@ -110,7 +110,7 @@ def main(options: Any) -> None:
         params = {"folders": folders, "rows": many, "block": block}
         rows = race("large", contenders, folder, params, lambda arrays, facts: facts, options)
     lines = [
-        [name, f"{row.best:.2f}", f"{row.facts['above'] / MB:.0f}" if "above" in row.facts else "-", row.note]
+        [name, f"{row.median:.2f}", f"{row.facts['above'] / MB:.0f}" if "above" in row.facts else "-", row.note]
         for name, row in rows.items()
         if row.status == "ok"
     ]

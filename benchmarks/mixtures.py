@@ -118,7 +118,7 @@ def main(options: Any) -> None:
                 rows = race("mixtures", chosen(CONTENDERS, options), folder, {"k": 3, "seeds": some}, verify, once)
             results.append({"data": name, "odd": count, "rows": rows})
             lines += [
-                [name, count, who, f"{row.facts['error']:.4f}", f"{row.facts['named']:.0%}", f"{row.best:.2f}"]
+                [name, count, who, f"{row.facts['error']:.4f}", f"{row.facts['named']:.0%}", f"{row.median:.2f}"]
                 for who, row in rows.items()
                 if row.facts
             ]

@@ -104,8 +104,8 @@ def table(title: str, rows: dict[str, Row]) -> None:
         lines.append(
             [
                 name,
-                f"{row.best:.3f}" if ok else "-",
-                f"{row.best / rows['partwise'].best:.2f}" if ok else "-",
+                f"{row.median:.3f}" if ok else "-",
+                f"{row.median / rows['partwise'].median:.2f}" if ok else "-",
                 f"{row.facts['kkt']:.1e}" if ok else "-",
                 f"{row.facts['kkt_median']:.1e}" if ok else "-",
                 note if ok else row.status,

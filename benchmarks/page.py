@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +14,23 @@ KEPT = DOCS / "speed"
 CONTENDERS: dict[str, Any] = {}
 # what is shown, in this order: the case, its heading, what is told of every contender
 CASES = (
-    ("hals-default", "The default fit, as typed", ("n_iter", "error")),
-    ("hals-target", "To scikit-learn's final objective, from its own start", ("n_iter", "error")),
-    ("nnls-supports", "Exact weights", ("kkt",)),
+    ("hals-default", "The default fit, as typed", ("wall", "n_iter", "error")),
+    ("hals-target", "To scikit-learn's final objective, from its own start", ("wall", "n_iter", "error")),
+    ("nnls-supports", "Exact weights", ("wall", "kkt")),
     ("nnls", "Exact weights of MNIST", ("kkt",)),
     ("kl", "Likelihood of counts", ()),
     ("kl-transform", "Most likely weights", ("kkt",)),
     ("startup", "Start of the program", ()),
     ("large", "Files of 0.1, 1 and 10 GB; one and two workers of Dask", ("above",)),
 )
+WORDS = {"wall": "wall s", "n_iter": "rounds", "above": "bytes of memory"}
 HEAD = """# Speed
 
 <!-- made by `python -m benchmarks page` of the files in docs/speed; nothing here is written by hand -->
 
-Processor time beside other libraries in one run, with the same number of threads; what was asked for and missed
-stands beside what was met. How each is measured is on the page of the [benchmarks](benchmarks.md). Seconds are those
-of one machine: compare contenders, not pages.
+Processor time beside other libraries in one run, with the same number of threads, medians of interleaved repeats; what
+was asked for and missed stands beside what was met. How each is measured is on the page of the
+[benchmarks](benchmarks.md). Seconds are those of one machine: compare contenders, not pages.
 
 ![Error against processor time, HALS and scikit-learn's NMF](images/speed.svg)
 
@@ -48,12 +50,15 @@ def page(folder: Path = KEPT) -> str:
 
 def _section(record: dict[str, Any], case: str, heading: str, facts: tuple[str, ...]) -> str:
     machine, options = record["machine"], record["options"]
-    lines = [f"## {heading}", "", _row(["", "seconds", *facts]), _row(["---"] * (2 + len(facts)))]
+    columns = ["", "processor s", *(WORDS.get(fact, fact) for fact in facts)]
+    lines = [f"## {heading}", "", _row(columns), _row(["---"] * len(columns))]
     for part in record["parts"]:
         what = str(part.get("data") or part.get("kind") or part.get("label") or "")
         for row in part["rows"]:
             if row["status"] == "ok":
-                numbers = [row["best"], *(row["facts"].get(fact) for fact in facts)]
+                # results that are older than medians have the best alone beside the seconds of each repeat
+                seconds = statistics.median(row["seconds"]) * row["facts"].get("scale", 1.0)
+                numbers = [seconds, *(row["facts"].get(fact) for fact in facts)]
                 lines.append(_row([f"{what} {row['name']}".strip(), *map(_number, numbers)]))
     measured = [target for target in record["targets"] if target["met"] is not None]
     lines += ["", *(f"- {_verdict(target)}" for target in measured), ""]

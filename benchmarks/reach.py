@@ -137,7 +137,7 @@ def table(title: str, rows: dict[str, Row]) -> None:
         lines.append(
             [
                 name,
-                f"{least}{row.best:.3f}" if row.seconds else "-",
+                f"{least}{row.median:.3f}" if row.seconds else "-",
                 f"{least}{ratio(rows, name):.2f}" if row.seconds else "-",
                 str(row.facts["n_iter"]) if ok else "-",
                 f"{row.facts['error']:.5f}{behind}" if ok else "-",

@@ -43,7 +43,7 @@ def ratio(rows: dict[str, Row], slow: str, fast: str = "partwise") -> float:
     """How many times longer `slow` took than `fast`; nan where one is missing."""
     if slow not in rows or fast not in rows:
         return float("nan")
-    return rows[slow].best / rows[fast].best
+    return rows[slow].median / rows[fast].median
 
 
 def show(title: str, columns: list[str], lines: Sequence[Sequence[object]]) -> None:
@@ -92,7 +92,7 @@ def finish(name: str, parts: list[dict[str, Any]], targets: list[Target], option
     for target in targets:
         print(target.line())
     for part in parts:
-        part["rows"] = [_plain(asdict(row) | {"best": row.best}) for row in part["rows"].values()]
+        part["rows"] = [_plain(asdict(row) | {"median": row.median}) for row in part["rows"].values()]
     record = {
         "benchmark": name,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -180,7 +180,7 @@ def main(options: Any) -> None:
             parts.append({"label": label, "rows": rows})
             for name, row in rows.items():
                 right, exact = (row.facts.get(key, np.nan) for key in ("right", "exact"))
-                lines.append([label, name, f"{right:.2f}", f"{exact:.2f}", f"{row.best:.1f}", row.status])
+                lines.append([label, name, f"{right:.2f}", f"{exact:.2f}", f"{row.median:.1f}", row.status])
                 targets.append(Target(f"{label}, {name}: share of data sets recovered", right, 1.0))
     show("separable: anchors found", ["data", "method", "within bound", "exact", "seconds", "status"], lines)
     sets, close, lines = options.seeds or SETS[options.size], 0, []

@@ -77,7 +77,7 @@ def table(title: str, rows: dict[str, Row]) -> None:
     for name, row in rows.items():
         ok = row.status == "ok"
         right = "-" if not ok or not row.facts["picks"] else "yes" if row.facts["same"] else "NO"
-        times = [f"{row.best:.3f}", f"{row.best / rows['partwise'].best:.2f}"] if ok else ["-", "-"]
+        times = [f"{row.median:.3f}", f"{row.median / rows['partwise'].median:.2f}"] if ok else ["-", "-"]
         lines.append([name, *times, right, row.note if ok else row.status])
     show(title, ["contender", "seconds", "x partwise", "same anchors", "note"], lines)
 

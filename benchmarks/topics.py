@@ -226,7 +226,7 @@ def table(title: str, rows: dict[str, Row], facts: dict[str, str]) -> None:
     for name, row in rows.items():
         ok = row.status == "ok"
         cells = [f"{fact(rows, name, key):.3g}" if ok else "-" for key in facts.values()]
-        lines.append([name, f"{row.best:.3f}" if ok else "-", *cells, row.note if ok else row.status])
+        lines.append([name, f"{row.median:.3f}" if ok else "-", *cells, row.note if ok else row.status])
     show(title, ["contender", "seconds", *facts, "note"], lines)
 
 

@@ -77,7 +77,7 @@ def main(options: Any) -> None:
         won += reached
         for contender_name, row in rows.items():
             if row.facts:
-                cells = [f"{row.facts['nmi']:.3f}", f"{row.facts['ac']:.3f}", f"{row.best:.2f}"]
+                cells = [f"{row.facts['nmi']:.3f}", f"{row.facts['ac']:.3f}", f"{row.median:.2f}"]
                 lines.append([name, contender_name, *cells])
             if contender_name.endswith("spa") and row.facts:
                 gains = {key: ours[key] - row.facts[key] for key in ("nmi", "ac")}

@@ -369,6 +369,28 @@ def test_stop_when_the_objective_is_flat() -> None:
     assert again.n_iter_ == model.n_iter_
 
 
+def test_rounds_within_leading_directions_end_where_the_objective_is_flat(monkeypatch: pytest.MonkeyPatch) -> None:
+    from partwise.algorithms import hals as module
+
+    monkeypatch.setattr(module, "LIGHT_WORK", 1)
+    monkeypatch.setattr(module, "NARROW_BEYOND", 4)
+    alternate, rounds = module.alternate, dict.fromkeys(("optimal", "objective"), 0)
+
+    def counted(source: Any, *args: Any, **how: Any) -> Any:
+        for now in alternate(source, *args, **how):
+            rounds[stop] += source.shape[1] < data.shape[1]
+            yield now
+
+    monkeypatch.setattr(module, "alternate", counted)
+    rng = np.random.default_rng(1)
+    data = rng.random((200, 60))
+    errors = {}
+    for stop in rounds:
+        errors[stop] = pw.HALS(8, stop=stop).fit(data).reconstruction_error_
+    assert 10 < rounds["objective"] < rounds["optimal"]
+    assert errors["objective"] <= 1.002 * errors["optimal"]
+
+
 @pytest.mark.parametrize("beyond", [2, 20], ids=["narrow first", "not narrow"])
 def test_light_rounds_have_the_same_bits_everywhere(
     beyond: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,7 +18,7 @@ from partwise.algorithms.engine import PLAIN, Factor, alternate, squared_error
 from partwise.algorithms.engine.alternating import PATIENCE, given_weights
 from partwise.algorithms.engine.rows import sweep_rows
 from partwise.algorithms.engine.squared import CompressedError, FilledError, ReferredError, SquaredError
-from partwise.algorithms.loop import Progress, State
+from partwise.algorithms.loop import Progress, State, until_flat
 from partwise.kernels.coordinate import inner
 from partwise.linalg.svd import truncated_svd
 from partwise.sources import RowSource, add, blocks
@@ -54,6 +54,7 @@ def hals(
     on_W: Factor = PLAIN,
     on_H: Factor = PLAIN,
     tol: float = 0.0,
+    flat: bool = False,
     state: State | None = None,
 ) -> Iterator[Progress]:
     """Iterations of HALS from the components ``H0``; see :class:`partwise.HALS` for the parameters.
@@ -67,6 +68,9 @@ def hals(
     & Tropp 2011), from ``H0`` without ``W0``: such rounds are no passes over the data, so they belong to the start.
     Where these directions hold nearly all of the data, it is by such rounds, with a pass over all of the data now and
     then, that the optimum is reached; the last rounds, on the whole data, certify it.
+
+    With ``flat`` rounds end where the objective is, see :func:`partwise.algorithms.loop.until_flat`: those within the
+    leading directions, and all.
     """
     on_W.check("W", "HALS")
     on_H.check("H", "HALS")
@@ -82,14 +86,16 @@ def hals(
     pair = state is not None and "pair" in state
     early = plain and W0 is None and (state is None or pair)
     if light is not None and early and extrapolate and _wide(source.shape, nonzero, len(H0)):
-        return _narrow_first(source, light, H0, loss=loss, beside=beside, tol=tol, state=state, **how)
-    if state is not None and pair:  # other options, or weights, than those that it was found with
-        W0, state, light = state["W"], None, None
-    started = None if W0 is None else given_weights(source, W0)
-    rounds = alternate(source, H0, W0=started, loss=loss, beside=beside, tol=tol, light=light, state=state, **how)
-    if pair:
-        next(rounds)  # it was shown already
-    return rounds
+        rounds = _narrow_first(source, light, H0, loss=loss, beside=beside, tol=tol, flat=flat, state=state, **how)
+    else:
+        inner = state
+        if state is not None and pair:  # other options, or weights, than those that it was found with
+            W0, inner, light = state["W"], None, None
+        started = None if W0 is None else given_weights(source, W0)
+        rounds = alternate(source, H0, W0=started, loss=loss, beside=beside, tol=tol, light=light, state=inner, **how)
+        if pair:
+            next(rounds)  # it was shown already
+    return until_flat(rounds, tol=tol, state=state) if flat else rounds
 
 
 def _narrow_first(
@@ -100,11 +106,12 @@ def _narrow_first(
     loss: SquaredError,
     beside: tuple[Rows, ...],
     tol: float,
+    flat: bool,
     state: State | None,
     **how: Any,
 ) -> Iterator[Progress]:
     """Rounds within the leading directions, then those on the whole data."""
-    H0, W0 = yield from _within_leading_directions(source, light, H0, loss.squared_norm, tol, state, **how)
+    H0, W0 = yield from _within_leading_directions(source, light, H0, loss.squared_norm, tol, flat, state, **how)
     source, how["light"] = (source, light) if W0 is None else (with_columns(source), None)
     rounds = alternate(source, H0, W0=W0, loss=loss, beside=beside, tol=tol, **how)
     if W0 is not None:
@@ -129,7 +136,14 @@ def _wide(shape: tuple[int, int], nonzero: int, k: int) -> bool:
 
 
 def _within_leading_directions(
-    source: RowSource, light: RowSource, H: Array, squared_norm: float, tol: float, state: State | None, **how: Any
+    source: RowSource,
+    light: RowSource,
+    H: Array,
+    squared_norm: float,
+    tol: float,
+    flat: bool,
+    state: State | None,
+    **how: Any,
 ) -> Generator[Progress, None, tuple[Array, Rows | None]]:
     """The components after rounds on the data within its leading directions, until these gain nothing more.
 
@@ -146,7 +160,8 @@ def _within_leading_directions(
     if state is None:
         single = in_single_precision(narrow, source.shape[0] * width) if near else narrow
         within = CompressedError(squared_norm, V.astype(light.dtype))
-        now = _last(alternate(single, H, loss=within, tol=goal, **how), goal)
+        rounds = alternate(single, H, loss=within, tol=goal, **how)
+        now = _last(until_flat(rounds, tol=goal, state=None) if flat else rounds, goal)
         moving, H = how["on_H"].constraint.moving(len(H)), H.astype(np.float64)
         H[moving], W = now.components[moving], now.state["W"]
         if not near:

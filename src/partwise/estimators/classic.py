@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from partwise.algorithms.anls import anls
 from partwise.algorithms.hals import hals, suggested_sweeps
-from partwise.algorithms.loop import Progress, State, until_flat
+from partwise.algorithms.loop import Progress, State
 from partwise.estimators.constrained import Constrained
 from partwise.sources import Inspection, RowSource
 from partwise.starts import INITS
@@ -171,7 +171,7 @@ class HALS(Constrained):
 
     def _iterations(self, source: RowSource, H0: Any, seen: Inspection, state: State | None) -> Iterator[Progress]:
         automatic = suggested_sweeps(seen.nonzero / max(1, source.shape[0]), source.shape[1], len(H0))
-        iterations = hals(
+        return hals(
             source,
             H0,
             squared_norm=seen.squared_norm,
@@ -183,9 +183,9 @@ class HALS(Constrained):
             on_W=self._on_W(),
             on_H=self._on_H(source.shape[0]),
             tol=self.tol,
+            flat=self.stop == "objective",
             state=state,
         )
-        return iterations if self.stop == "optimal" else until_flat(iterations, tol=self.tol, state=state)
 
 
 class ANLS(Constrained):
