@@ -43,7 +43,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, help="and-*, purification: data sets of each kind")
     parser.add_argument("--stages", type=int, default=6, help="and-speed: stages of the reference to time, 0 for all")
     parser.add_argument("--store", action="store_true", help="guard: keep the ratios found as those to compare with")
-    parser.add_argument("--rows", type=int, help="and-scaling: rows on the Dask cluster")
+    parser.add_argument("--rows", type=int, help="hals-dense: images; and-scaling: rows on the Dask cluster")
     another = "another interpreter for a peer (also BENCH_PYTHON_<NAME>)"
     parser.add_argument("--python", type=pair, action="append", default=[], metavar="NAME=PATH", help=another)
     options = parser.parse_args()

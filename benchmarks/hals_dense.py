@@ -89,7 +89,7 @@ def main(options: Any) -> None:
     n_rows, numbers = SIZES[options.size]
     numbers = options.k or numbers
     bests = options.best or [None] * len(numbers)
-    X = problems.mnist(n_rows)
+    X = problems.mnist(options.rows or n_rows)
     parts = [factorize_all(X, k, best, options) for k, best in zip(numbers, bests, strict=True)]
     targets = [target for part in parts for target in judge(part["k"], part["rows"])]
     finish("hals-dense", parts, targets, options)
