@@ -104,6 +104,14 @@ def test_the_number_to_take_is_that_of_which_most_are_found_again(halves: bool |
     assert choice.facts()["taken"] == taken
 
 
+@pytest.mark.parametrize("halves", [None, "further"])
+def test_a_single_column_and_samples_of_one_feature_each_have_no_number(halves: str | None):
+    """No halves can be asked about more than one part of a column; a part a sample leaves no direction of noise."""
+    assert pw.choose_k(np.random.default_rng(0).random((100, 1)), halves=halves).taken == 1
+    choice = pw.choose_k(np.eye(40), halves=halves)
+    assert (choice.high, choice.verdict) == (None, "undecided")
+
+
 @pytest.mark.parametrize("halves", ["some", 3, np.array([1, 2])], ids=str)
 def test_a_wrong_word_for_halves_is_refused(halves):
     with pytest.raises(InputError, match="'needed' or 'further'"):

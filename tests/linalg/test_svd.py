@@ -37,6 +37,11 @@ def test_large_data_to_its_tolerance(form: Any) -> None:
     assert np.abs(np.sum(vectors * Vt[:5], axis=1)).min() > 1 - 1e-5
 
 
+def test_nothing_asked_for_is_nothing() -> None:
+    values, vectors = truncated_svd(source_of(np.eye(5)), 0, rng=np.random.default_rng(0))
+    assert (values.shape, vectors.shape) == ((0,), (0, 5))
+
+
 def test_rank_below_k() -> None:
     X = np.outer(np.arange(1.0, 31.0), np.arange(1.0, 21.0))
     values, vectors = truncated_svd(source_of(X), 4, rng=np.random.default_rng(1))

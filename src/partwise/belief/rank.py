@@ -316,7 +316,7 @@ class _Search:
         if halves and enough:
             self._climb(max(FIRST, seen.cliff + BEHIND))
         answer = rule.by_halves(seen, self._agreements())
-        if halves == "further" and answer.k is None and enough and not rule.peaks(answer.low, self._agreements()):
+        if halves == "further" and answer.k is None and self.halved and not rule.peaks(answer.low, self._agreements()):
             self._go_further()
         return self._choice(answer, k)
 

@@ -96,7 +96,7 @@ def orthonormal(A: Array) -> Array:
     Those where columns are dependent, or all but.
     """
     sizes = np.sqrt(np.einsum("ij,ij->j", A, A))
-    if sizes.all():
+    if len(sizes) and sizes.all():
         Q: Array = A / sizes
         for _ in range(2):
             gram = Q.T @ Q
