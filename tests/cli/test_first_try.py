@@ -42,6 +42,9 @@ PEAKS = np.exp(-np.square(np.arange(40)[:, None] / 5.0 - [2.0, 4.0, 6.0]))
 BANDS = PEAKS @ np.random.default_rng(5).gamma(0.5, size=(3, 60))
 # 60 words of 25 texts, without a name
 FREQUENCIES = np.random.default_rng(6).poisson(np.geomspace(0.2, 40.0, 60)[:, None] * np.ones(25))
+# 50 samples of each of six groups, in their order, that are near to each other
+GROUPED = np.repeat(np.random.default_rng(7).gamma(0.5, size=(6, 40)), 50, axis=0)
+GROUPED += 0.05 * np.random.default_rng(8).random((300, 40))
 DEEP = COUNTS * np.geomspace(1, 80, 40).astype(int)[:, None]
 
 # what the file holds, the flags, and what is said: the fit is done all the same
@@ -61,22 +64,22 @@ NOTED: dict[str, tuple[str, list[str], str]] = {
     "wavelengths as rows": (
         text(X.T, SAMPLES, [f"{400 + 10 * j}" for j in range(12)], "wavelength"),
         [],
-        "rows go from 400 to 510 in order, as wavelengths do. --transpose",
+        "rows go from 400 to 510 in order: where they are wavelengths, samples are columns, and --transpose turns",
     ),
     "wavelengths as rows, numbered spectra": (
         text(X.T, [str(i) for i in range(40)], [f"{400.5 + 10 * j}" for j in range(12)], "wavelength"),
         [],
-        "rows go from 400.5 to 510.5 in order, as wavelengths do. --transpose",
+        "rows go from 400.5 to 510.5 in order: where they are wavelengths, samples are columns, and --transpose turns",
     ),
     "bands as rows, without names": (
         "\n".join(",".join(map(repr, row)) for row in BANDS.tolist()),
         ["--no-header"],
-        "samples seem to be columns: neighbouring rows are alike (steps of 3",
+        "neighbouring rows are alike (steps of 3",
     ),
     "words as rows, without names": (
         "\n".join(",".join(map(repr, row)) for row in FREQUENCIES.tolist()),
         ["--no-header"],
-        "samples seem to be columns: totals of rows differ",
+        "fold: where rows are words or genes, samples are columns, and --transpose turns the table; where they are",
     ),
     "log-normalised for counts": (
         text(LOGGED, GENES, CELLS),
@@ -146,6 +149,7 @@ def test_nothing_is_said_of_good_tables(program: Program):
         "d.csv": text(RNG.multinomial(500, shares(COUNTS, 1.0)), [*GENES[:-1], "IDS"], CELLS),
         "g.csv": text(FREQUENCIES.T, [f"f{j}" for j in range(60)], None),
         "f.csv": text(BANDS.T, [f"f{j}" for j in range(40)], None),
+        "h.csv": text(GROUPED, [f"f{j}" for j in range(40)], None),
         "e.csv": text(RNG.poisson(0.3, (40, 12)) + np.eye(40, 12, dtype=int), [*FEATURES[:9], *WORDS], SAMPLES),
     }.items():
         Path(name).write_text(content)

@@ -17,7 +17,6 @@ from partwise.sources import RowSource
 # by which the report knows that it has been told
 CAME_OUT, NOT_WHITE = "came out negative", "what the components leave over is not white noise"
 COLOUR_TOLD = 3.0  # counts have about 1.6; of generated scenes whose parts vary, on which white methods fail, all above
-SURE = ("turned", "logged", "logged-twice", "labels")  # of what looks wrong, that which nobody means
 NAMED = 10  # of the samples that a warning is about
 RESIDUALS = {
     KKT: "KKT residual",
@@ -84,9 +83,8 @@ ADVICE = {
 
 def warn_suspect(table: Table, source: RowSource, *, counting: bool, preparation: str) -> None:
     """Warn of what is surely a mistake of a first try: logarithms for counts, labels and ids among the features."""
-    found = suspicions(table, source, counting=counting, preparation=preparation)
-    sure = [one for one in found if one.kind in SURE and one.details.get("sure", True)]
-    told = "; ".join(one.told({"transpose": "X.T"}) for one in sure)
+    found = suspicions(table, source, counting=counting, preparation=preparation, sure=True)
+    told = "; ".join(one.told({"transpose": "X.T"}) for one in found)
     if told:
         warn_user(DegenerateDataWarning(told, parameter="X", kind="suspect"))
 

@@ -27,7 +27,11 @@ DEEPER = 5.0  # times that of columns: words and genes differ more in frequency 
 # Squared steps between neighbours, over those between any two: rows are an axis below SMOOTH (bands of Jasper Ridge are
 # at 0.01, its pixels at 0.05, pixels of faces at 0.08, replicates of samples side by side at 0.25), if columns are not.
 SMOOTH, SMOOTHER = 0.1, 2.0
+# Times as large are steps to the next but one, the median: along an axis twice at least, among samples in the order of
+# their groups once, however near they are to each other.
+ONWARDS = 1.5
 FEWEST = 20  # rows and columns, to be told from chance
+MOST_COLUMNS = 4000  # of which neighbours are compared
 LABELS = {"label", "labels", "class", "classes", "target", "y", "cluster", "clusters", "group", "category", "species"}
 LABELS |= {"leiden", "louvain", "batch"}
 MUTATION = re.compile(r"[ACGT]\[[ACGT]>[ACGT]\][ACGT]|[ACGT]{2}>[ACGT]{2}|\d:(?:Del|Ins):[CTRM]:\d")
@@ -37,6 +41,8 @@ ENSEMBL = re.compile(r"ENS[A-Z]*G\d{6,}.*")
 
 SENTENCES = {
     "turned": "samples seem to be columns: {why}. {transpose} turns the table",
+    "axis": "{why}: where they are wavelengths, samples are columns, and {transpose} turns the table; where "
+    "they are times, nothing is wrong",
     "logged": "the numbers are logarithms ({why}), and this method is for counts: give the counts ({layer} where a "
     "file has both), or take {squares}",
     "logged-twice": "the numbers are logarithms already ({why}), and log1p would take them again: leave {preprocess} "
@@ -45,6 +51,9 @@ SENTENCES = {
     "the counts, or take {squares}",
     "depth": "the totals of samples differ {ratio:.0f}-fold, so a few large ones decide the parts: {counting} weighs "
     "counts as such, and {unit} makes samples equally long",
+    "uneven": "the totals of rows differ {ratio:.0f}-fold, those of columns {across:.0f}-fold: where rows are words or "
+    "genes, samples are columns, and {transpose} turns the table; where they are samples, a few large ones decide the "
+    "parts: {counting} weighs counts as such, and {unit} makes samples equally long",
     "labels": "{names} among the features {are} numbers of classes or of samples, not measured: {drop} leaves {them} "
     "out",
     "percentages": "{share:.0%} of the samples add up to {total:g} and {count} do not ({names}): is something missing "
@@ -83,7 +92,12 @@ class Suspicion:
 
 
 def suspicions(
-    table: Table, source: RowSource | None = None, *, counting: bool = False, preparation: str = "none"
+    table: Table,
+    source: RowSource | None = None,
+    *,
+    counting: bool = False,
+    preparation: str = "none",
+    sure: bool = False,
 ) -> list[Suspicion]:
     """What looks wrong with a table before anything is computed.
 
@@ -97,6 +111,8 @@ def suspicions(
         Whether the method is one for counts.
     preparation : str, default="none"
         What will be done to the data first.
+    sure : bool, default=False
+        Whether only what nobody means is looked for.
 
     Returns
     -------
@@ -119,15 +135,18 @@ def suspicions(
     values = blocks.values(rows)
     with np.errstate(over="ignore", invalid="ignore"):
         finite = bool(np.isfinite(values.sum()))
-    found = [_turned(table) or (_on_an_axis(table, rows) if finite else None), *_labels(table, rows)]
-    if values.size and finite and values.min() >= 0.0:
-        whole = bool((values == np.round(values)).all())
-        if not whole and (counting or preparation in ("log1p", "tfidf")):
-            logged = _logged(rows, counting or preparation == "tfidf")
-            found.append(logged or (_of_one_total(rows) if counting else None))
+    positive, logs = finite and values.size > 0 and values.min() >= 0.0, counting or preparation in ("log1p", "tfidf")
+    whole = positive and (logs or not sure) and bool((values == np.round(values)).all())
+    logged = _logged(rows, counting or preparation == "tfidf") if logs and positive and not whole else None
+    found = [_turned(table), *_labels(table, rows), logged]
+    if not sure:
+        if found[0] is None:
+            found.append(_named_axis(table) or (_axis(table, rows) if finite else None))
+        if counting and positive and not whole and logged is None:
+            found.append(_of_one_total(rows))
         if whole and not counting and preparation == "none" and table.image_shape is None:
             found.append(_depth(table, rows))
-        found.append(_percentages(table, rows, n))
+        found.append(_percentages(table, rows, n) if positive else None)
     return [one for one in found if one is not None]
 
 
@@ -160,29 +179,39 @@ def _turned(table: Table) -> Suspicion | None:
     genes = sorted(GENES & set(samples))
     if len(genes) >= 3 and not GENES & set(features):
         return Suspicion("turned", {"why": f"rows are called as genes are ({genes[0]})"})
-    if len(samples) >= 8 and in_order(samples) and counted_from(samples) is None and not is_scale(features):
-        why = f"rows go from {samples[0]} to {samples[-1]} in order, as wavelengths do"
-        return Suspicion("turned", {"why": why, "sure": False})  # times do so, too
     return None
 
 
-def _on_an_axis(table: Table, rows: Any) -> Suspicion | None:
+def _named_axis(table: Table) -> Suspicion | None:
+    """Whether rows are called as wavelengths, or times, are."""
+    samples = table.sample_names or []
+    if len(samples) < 8 or not in_order(samples) or counted_from(samples) is not None:
+        return None
+    if is_scale(table.feature_names or []):
+        return None
+    return Suspicion("axis", {"why": f"rows go from {samples[0]} to {samples[-1]} in order"})
+
+
+def _axis(table: Table, rows: Any) -> Suspicion | None:
     """Whether neighbouring rows are alike as bands of a spectrum are, and columns are not as much."""
     named = table.sample_names is not None and counted_from(table.sample_names) is None
     shaped = table.image_shape is not None or table.map_shape is not None
     if named or shaped or is_scale(table.feature_names or []) or blocks.is_sparse(rows) or min(rows.shape) < FEWEST:
         return None
-    down, across = _steps(rows), _steps(rows.T)
+    X = np.asarray(rows[:, :MOST_COLUMNS], np.float64)
+    X = X / (np.abs(X).max() or 1.0)  # squares of the largest numbers do not fit
+    down, across = _steps(X), _steps(X.T)
     if not (down < SMOOTH and SMOOTHER * down < across):
         return None
-    why = f"neighbouring rows are alike (steps of {down:.1%}, between columns {across:.1%}), as wavelengths are"
-    return Suspicion("turned", {"why": why, "sure": False})
+    next_, onwards = (np.median(np.square(X[lag:] - X[:-lag]).sum(axis=1)) for lag in (1, 2))
+    if onwards <= ONWARDS * next_:
+        return None
+    why = f"neighbouring rows are alike (steps of {down:.1%}, between columns {across:.1%})"
+    return Suspicion("axis", {"why": why})
 
 
-def _steps(rows: Any) -> float:
+def _steps(X: Array) -> float:
     """The mean squared difference of neighbours over that of any two rows."""
-    X = np.asarray(rows, np.float64)
-    X = X / (np.abs(X).max() or 1.0)  # squares of the largest numbers do not fit
     far = 2.0 * np.square(X - X.mean(axis=0)).sum()
     return float(np.square(np.diff(X, axis=0)).sum() / far) if far > 0.0 else 1.0
 
@@ -260,8 +289,7 @@ def _depth(table: Table, rows: Any) -> Suspicion | None:
     known = max(_share(names, MUTATION), _share(names, ENSEMBL)) >= MOST or len(GENES & set(names)) >= 3
     if known or ratio < DEEPER * across or min(rows.shape) < FEWEST:
         return Suspicion("depth", {"ratio": ratio})
-    why = f"totals of rows differ {ratio:.0f}-fold, those of columns {across:.0f}-fold, as sizes of samples do"
-    return Suspicion("turned", {"why": why, "sure": False})
+    return Suspicion("uneven", {"ratio": ratio, "across": across})
 
 
 def _ratio(totals: Array) -> float:
