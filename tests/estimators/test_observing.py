@@ -9,6 +9,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
@@ -377,5 +378,22 @@ def test_weights_to_start_with_may_come_with_the_data(name: str) -> None:
     found, expected = model.fit_transform(X, W=W), pair.fit_transform(X)
     np.testing.assert_array_equal(found, expected)
     assert model.init is H
-    with pytest.raises(InputError, match="W is one half of a start"):
-        MAKE[name](K, init="random").fit_transform(X, W=W)
+    other = MAKE[name](K, init=H, max_iter=1).fit(X)
+    begun = MAKE[name](K, init=other, max_iter=3, tol=0.0).fit_transform(X, W=pd.DataFrame(W))
+    pair = MAKE[name](K, init=(W, other.components_), max_iter=3, tol=0.0)
+    np.testing.assert_array_equal(begun, pair.fit_transform(X))
+
+
+@pytest.mark.parametrize("init", ["random", "pair", None], ids=str)
+def test_weights_without_components_to_start_with_are_refused(init: Any) -> None:
+    W, H = np.ones((N, K)), np.ones((K, M))
+    with pytest.raises(InputError, match="W must be a matrix, one half of a start"):
+        pw.HALS(K, init=(W, H) if init == "pair" else init).fit_transform(X, W=W)
+
+
+@pytest.mark.parametrize(("value", "told"), [(np.nan, "W contains 1 NaN"), (-1.0, "W has 1 negative value")])
+def test_what_is_wrong_with_weights_to_start_with_is_told_of_them(value: float, told: str) -> None:
+    W, H = np.ones((N, K)), np.ones((K, M))
+    W[2, 1] = value
+    with pytest.raises(InputError, match=told):
+        pw.HALS(K, init=H).fit_transform(X, W=W)

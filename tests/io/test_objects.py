@@ -112,6 +112,7 @@ def test_anndata_in_memory(sparse: bool):
     adata.raw = adata
     np.testing.assert_array_equal(model.transform(adata.raw).X, weights.X)
     np.testing.assert_array_equal(model.inverse_transform(weights), weights.X @ model.components_)
+    np.testing.assert_array_equal(model.inverse_transform(weights[:, ::-1]), weights.X @ model.components_)
     weights.obsm["X_umap"][:] = 0.0
     weights.uns["colours"].clear()
     assert adata.obsm["X_umap"].any()

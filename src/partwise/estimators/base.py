@@ -270,8 +270,8 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_components), AnnData or DataArray
-            Weights, also as ``transform`` gives them.
+        X : array-like of shape (n_samples, n_components), data frame, AnnData or DataArray
+            Weights, also as ``transform`` gives them; columns that are called as the parts are taken by their names.
 
         Returns
         -------
@@ -279,9 +279,10 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
             The product.
         """
         check_is_fitted(self)
-        X = known(X)
-        X = X.X if isinstance(X, Table) else X
-        W = X if hasattr(X, "__matmul__") and hasattr(X, "shape") and not hasattr(X, "columns") else np.asarray(X)
+        names, parts = names_of(known(X)), self.part_names_
+        W = weights_of(X)
+        if names is not None and names != parts and sorted(names) == sorted(parts):
+            W = W[:, [names.index(part) for part in parts]]
         if len(W.shape) != 2 or W.shape[1] != len(self.components_):
             raise InputError(
                 f"{{parameter}} must have shape (n_samples, {len(self.components_)}), got {tuple(W.shape)}",
@@ -815,6 +816,13 @@ class Iterative(Looped):
         init = init[1] if is_pair(init) else init
         given = None if isinstance(init, str) else getattr(init, "components_", init)
         return largest if given is None or not np.ndim(given) else len(given)
+
+
+def weights_of(X: Any) -> Any:
+    """Weights without names, whatever kind of object they came in."""
+    X = known(X)
+    X = X.X if isinstance(X, Table) else X
+    return X if hasattr(X, "__matmul__") and hasattr(X, "shape") and not hasattr(X, "columns") else np.asarray(X)
 
 
 def is_pair(init: Any) -> bool:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from partwise.algorithms.engine import PENALTIES, Divergence, ElasticNet, Factor, Pair
 from partwise.algorithms.loop import State
-from partwise.estimators.base import Iterative, is_pair
+from partwise.estimators.base import Iterative, is_pair, weights_of
 from partwise.estimators.emptying import emptying_factor
 from partwise.estimators.observing import MISSING, NOTHING, Told, observe, startable, unknown_columns
 from partwise.exceptions import InputError
@@ -158,11 +158,14 @@ class Penalised(Iterative):
         """
         told, init = Told(mask, sample_weight, feature_weight, entry_weight), self.init
         if W is not None:
-            if isinstance(init, str) or is_pair(init) or getattr(self, "init_weights", None) is not None:
+            start = weights_of(W), getattr(init, "components_", init)
+            if is_pair(init) or getattr(self, "init_weights", None) is not None or not is_pair(start):
                 raise InputError(
-                    "{parameter} is one half of a start; the other is init, which must be components", parameter="W"
+                    "{parameter} must be a matrix, one half of a start; the other is init, which must be components",
+                    parameter="W",
                 )
-            self.init = (W, init)
+            check_nonnegative(check_components(start[0], start[0].shape[1], name="W"), "W")
+            self.init = start
         try:
             return self._fit_decoded(X, truth, state=state, told=told)
         finally:
