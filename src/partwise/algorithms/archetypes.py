@@ -364,7 +364,7 @@ def _extremes(points: Array, k: int, share: float, rng: np.random.Generator, num
             u = rng.standard_normal(len(N)) * R.std(axis=0)
         else:  # at first all are equally long: the one that is farthest from the mean
             u = R[np.argmax(blocks.squared_norms(R if j else R - np.outer(R @ mean, mean)))]
-        E[j] = extreme(points, N @ u, count_of(share / k, len(points)))
+        E[j] = extreme(points, N @ u, members(share / k, len(points)))
         v = N @ E[j]
         N -= np.outer(v, v) / max(float(v @ v), np.finfo(float).tiny)
     return E
@@ -376,7 +376,7 @@ def _scattered(points: Array, k: int, share: float, rng: np.random.Generator) ->
     while len(E) < k:
         squares = _squares(points, np.array(E)) if E else np.ones(len(points))
         picked = points[rng.choice(len(points), p=squares / squares.sum())]
-        E.append(extreme(points, picked, count_of(share / k, len(points))))
+        E.append(extreme(points, picked, members(share / k, len(points))))
     return np.array(E)
 
 
@@ -399,10 +399,10 @@ def _sweep(points: Array, E: Array, A: Array, sweeps: int) -> None:
 
 def counts_of(A: Array, share: float) -> Array:
     """Samples in the mean of every part."""
-    return np.array([count_of(share * mass, len(A)) for mass in shares(A)])
+    return np.array([members(share * mass, len(A)) for mass in shares(A)])
 
 
-def count_of(share: float, n: int) -> int:
+def members(share: float, n: int) -> int:
     """Samples in a mean of this share of all."""
     return min(max(LEAST, int(share * n)), n)
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from partwise.algorithms.engine import Divergence, Pair
-from partwise.algorithms.engine.squared import EntryWeightedError, SquaredError
+from partwise.algorithms.engine.squared import EntryWeightedError, SquaredError, count_of
 from partwise.algorithms.loop import Progress, State
 from partwise.algorithms.minibatch import DivergenceBound, Learner, QuadraticBound, minibatch
 from partwise.algorithms.randomness import paired_batches
@@ -272,7 +272,7 @@ class MiniBatchNMF(Streamed, BetaLoss):
         self._learner.on_W = self._on_W()
         size = int(self.batch_size)
         for block, counts in paired_batches(source, min(size, source.shape[0]), None, samples):
-            share = (block.shape[0] if counts is None else counts.sum()) / size
+            share = count_of(block, counts) / size
             if share:  # what does not count at all is not learnt
                 self._learner.learn(block, float(self.forget_factor) ** share, share, counts)
         self._dtype = source.dtype
