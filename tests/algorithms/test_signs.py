@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import partwise as pw
-from partwise.algorithms.signs import below_zero, beyond_noise, constrain
+from partwise.algorithms.signs import below_zero, beyond_noise, constrain, cost
 from partwise.exceptions import DataNotFoundError, DegenerateDataWarning
 from partwise.report.facts import gather
 from partwise.report.findings import findings
@@ -36,18 +36,19 @@ def test_a_negative_part_is_fitted_anew() -> None:
     below = beyond_noise(source_of(X), H, noise=NOISE)
     assert below is not None
     np.testing.assert_allclose(below, below_zero(H))
-    new, _ = constrain(source_of(X), H, squared_norm=NORM)
+    new = constrain(source_of(X), H, squared_norm=NORM)
     assert new.min() >= 0.0
     angles = [pw.metrics.spectral_angles(parts, PARTS).max() for parts in (H, new)]
     assert angles[1] < 0.5 * angles[0]
 
 
 def test_the_refit_is_exact_least_squares_for_the_weights_of_the_clipped_parts() -> None:
-    new, cost = constrain(source_of(X), wrong(), squared_norm=NORM)
+    new = constrain(source_of(X), wrong(), squared_norm=NORM)
     W = pw.nnls(np.maximum(wrong(), 0.0), X)
     np.testing.assert_allclose(new, pw.nnls(W.T, X.T).T, atol=1e-10)
     errors = [pw.metrics.relative_error(X, pw.nnls(H, X), H) for H in (wrong(), new)]
-    assert cost == pytest.approx(errors[1] - errors[0], abs=1e-12)
+    more = cost(source_of(X), wrong(), new, squared_norm=NORM)
+    assert more == pytest.approx(errors[1] - errors[0], abs=1e-12)
 
 
 @pytest.mark.parametrize("depth", [0.0, 0.5])

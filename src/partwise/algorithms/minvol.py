@@ -211,7 +211,7 @@ def enclosing(source: RowSource, H: Array, *, squared_norm: float, tol: float, m
     if beyond_noise(source, new, noise=noise) is None:
         new = np.maximum(new, 0.0)
     else:
-        new, _ = constrain(source, new, squared_norm=squared_norm)
+        new = constrain(source, new, squared_norm=squared_norm)
     after = float(source.reduce(partial(_distances, H=new, gram=Gram.of(new, source.dtype))))
     return new if after < pays * before else None
 

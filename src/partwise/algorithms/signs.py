@@ -61,9 +61,7 @@ def beyond_noise(source: RowSource, H: Array, *, noise: float, observed: Observe
     return below if beyond.any() else None
 
 
-def constrain(
-    source: RowSource, H: Array, *, squared_norm: float, observed: Observed = COMPLETE
-) -> tuple[Array, float]:
+def constrain(source: RowSource, H: Array, *, squared_norm: float, observed: Observed = COMPLETE) -> Array:
     """Components fitted anew, none of their entries below zero.
 
     Parameters
@@ -81,14 +79,15 @@ def constrain(
     -------
     ndarray of shape (k, n_features)
         The components.
-    float
-        By how much ``|X - W H| / |X|`` has grown, with exact weights before and after.
     """
     rounds = anls(source, np.maximum(H, 0.0), squared_norm=squared_norm, weights=observed)
-    refit = next(islice(rounds, 1, None)).components
-    new = np.asarray(refit, H.dtype)
+    return np.asarray(next(islice(rounds, 1, None)).components, H.dtype)
+
+
+def cost(source: RowSource, H: Array, new: Array, *, squared_norm: float, observed: Observed = COMPLETE) -> float:
+    """By how much ``|X - W H| / |X|`` is larger with the new components, with exact weights of both."""
     before, after = (_length(source, parts, observed) for parts in (H, new))
-    return new, float((after - before) / np.sqrt(squared_norm))
+    return float((after - before) / np.sqrt(squared_norm))
 
 
 def _length(source: RowSource, H: Array, observed: Observed) -> float:

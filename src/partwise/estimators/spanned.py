@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from partwise.algorithms.loop import State
 from partwise.algorithms.signal import exact, weight_noise
-from partwise.algorithms.signs import beyond_noise, constrain
+from partwise.algorithms.signs import beyond_noise, constrain, cost
 from partwise.estimators import telling
 from partwise.estimators.base import Looped
 from partwise.sources import Inspection, RowSource
@@ -38,7 +38,9 @@ class Spanned(Looped):
             return H
         self.below_zero_, self.constrained_cost_ = below, np.nan
         if self._refits_signs():
-            H, self.constrained_cost_ = constrain(source, H, squared_norm=seen.squared_norm, observed=self._observed)
+            how: dict[str, Any] = {"squared_norm": seen.squared_norm, "observed": self._observed}
+            free, H = H, constrain(source, H, **how)
+            self.constrained_cost_ = cost(source, free, H, **how)
         return H
 
     def _refits_signs(self) -> bool:
