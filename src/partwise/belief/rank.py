@@ -115,7 +115,7 @@ class RankChoice:
     duplicates : int
         Samples that are copies of others, and were left out.
     guess : int or None
-        How many directions leave next to nothing, where halves find most of so many parts again, and not all.
+        How many directions leave next to nothing, where halves do not find all of so many parts again.
     """
 
     k: int | None
