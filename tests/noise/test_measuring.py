@@ -380,3 +380,27 @@ def test_noise_through_a_lens_is_noise() -> None:
     rng = np.random.default_rng(0)
     blur = np.exp(-0.5 * (np.arange(150)[:, None] - np.arange(150)) ** 2 / 9.0)
     assert pw.measure_noise(signal(rng, 120, 150) + 0.1 * rng.standard_normal((120, 150)) @ blur).kind != "none"
+
+
+def lonely(seed: int) -> Any:
+    """Counts in which some samples have one feature and no other, which no other sample has."""
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(rng.gamma(0.3, 3.0, (400, 1)) * rng.gamma(0.3, 1.0, 900)).astype(float)
+    alone = np.r_[np.arange(20), np.arange(20, 400, 40)]
+    X[:, 0], X[alone] = 0.0, 0.0
+    X[alone, 0] = 1.0 + np.arange(30)
+    return X
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scales_of_counts_that_no_scales_balance(seed: int) -> None:
+    """Sinkhorn's iteration goes on for ever there, unless there is a floor: scales were from 1e-12 to 1e11."""
+    X = lonely(seed)
+    noise = pw.measure_noise(sp.csr_array(X))
+    for scale in (noise.row_scale, noise.column_scale):
+        assert scale.max() < 1e9 * scale.min()
+    if noise.kind == "poisson":
+        V = X + 1e-6 * X.mean()
+        np.testing.assert_allclose(
+            (V / noise.row_scale[:, None] ** 2 / noise.column_scale**2).mean(axis=0), 1.0, rtol=1e-6
+        )

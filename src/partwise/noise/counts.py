@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.noise.scales import Whitened, balance
+from partwise.noise.scales import FLOOR, Whitened, balance
 from partwise.noise.spectrum import spectrum_of
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
-FLOOR = 1e-6  # of the mean variance: Sinkhorn's iteration needs a positive matrix
 MEAN_FLOOR = 0.01  # of what row and column totals make one expect: means that the signal gives may be negative
 WHOLE = 1e-5  # of the largest of a row: within this a number is a multiple of the unit; float32 has seven digits
 LARGEST = 1e6  # multiples above this are no counts: any two numbers have a common unit that is small enough
@@ -97,8 +96,7 @@ def unit_of(X: Array, rows: Block) -> Unit | None:
 
 def biwhiten(X: Array, unit: Unit, phi: float, k: int | None) -> Whitened:
     """Rows and columns divided so that counting noise of extra dispersion ``phi`` has variance one."""
-    V = (unit.of_rows[:, None] * X + phi * X * X) / (1.0 + phi)
-    return _divided(X, V + FLOOR * V.mean(), k)
+    return _divided(X, (unit.of_rows[:, None] * X + phi * X * X) / (1.0 + phi), k)
 
 
 def from_means(X: Array, unit: Unit, phi: float, k: int | None, state: Whitened) -> Whitened:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from partwise.noise.deciding import Finding
 from partwise.noise.sampling import Sample
-from partwise.noise.scales import LEAST, NORMAL_MEDIAN, Whitened
+from partwise.noise.scales import FLOOR, LEAST, NORMAL_MEDIAN, Whitened
 from partwise.sources import RowSource, add, blocks
 from partwise.sources.protocol import Block
 
@@ -104,26 +104,36 @@ def _sizes(R: Array, freedom: int, robust: bool) -> Array:
 
 
 def _balanced(source: RowSource, phi: float, unit: Array) -> tuple[Array, Array]:
-    """Sinkhorn's iteration on the variances of all counts, a pass each."""
+    """Sinkhorn's iteration on the variances of all counts, a pass each; with the floor of the sample's variances.
+
+    Where a word is in texts alone that have no other, there is nothing that it could come to without a floor.
+    """
     n, m = source.shape
+    least = FLOOR * float(source.map_rows(partial(_total_block, phi=phi), unit, width=None, combine=add)[1]) / (n * m)
     v = np.ones(m)
     for _ in range(ROUNDS):
-        u, sums = source.map_rows(
-            partial(_balance_block, inverse=1.0 / v, phi=phi), unit, width=None, dtype=np.float64, combine=add
-        )
-        new = np.where(sums > 0.0, sums / n, 1.0)
+        balance = partial(_balance_block, inverse=1.0 / v, phi=phi, least=least)
+        u, sums = source.map_rows(balance, unit, width=None, dtype=np.float64, combine=add)
+        new = sums / n
         settled = np.abs(new - v).max() <= BALANCED * new.max()
         v = new
         if settled:
             break
-    row_scale, column_scale = np.sqrt(np.asarray(u)), np.sqrt(v)
-    return row_scale, column_scale
+    return np.sqrt(np.asarray(u)), np.sqrt(v)
 
 
-def _balance_block(block: Block, unit: Array, *, inverse: Array, phi: float) -> tuple[Array, Array]:
+def _variances(block: Block, unit: Array, phi: float) -> Block:
     x = blocks.values(block).astype(np.float64)
     linear = blocks.values(blocks.scale_rows(blocks.with_values(block, x), unit))
-    V = blocks.with_values(block, (linear + phi * x * x) / (1.0 + phi))
-    u = blocks.dot(V, inverse[:, None])[:, 0] / block.shape[1]
-    u = np.where(u > 0.0, u, 1.0)
-    return u, blocks.tdot(V, 1.0 / u[:, None])[:, 0]
+    return blocks.with_values(block, (linear + phi * x * x) / (1.0 + phi))
+
+
+def _total_block(block: Block, unit: Array, *, phi: float) -> tuple[Array, float]:
+    V = _variances(block, unit, phi)
+    return np.zeros(block.shape[0]), float(blocks.values(V).sum())
+
+
+def _balance_block(block: Block, unit: Array, *, inverse: Array, phi: float, least: float) -> tuple[Array, Array]:
+    V = _variances(block, unit, phi)
+    u = (blocks.dot(V, inverse[:, None])[:, 0] + least * inverse.sum()) / block.shape[1]
+    return u, blocks.tdot(V, 1.0 / u[:, None])[:, 0] + least * float((1.0 / u).sum())

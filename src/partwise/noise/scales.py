@@ -16,6 +16,7 @@ Array = npt.NDArray[Any]
 GROUP = 3  # a group of columns is a third of the rows at most, so that a regression on it has two thirds to err in
 LARGEST_GROUP = 100  # more neighbours than this explain no more of a column, and cost
 SWEEPS = 50  # of Sinkhorn's iteration at most; it is done in about ten
+FLOOR = 1e-6  # of the mean variance: Sinkhorn's iteration needs a positive matrix
 BALANCED = 1e-6  # relative change of a scale at which it has settled
 ROUNDS = 8  # of scales and rank; three are the rule
 LEVERAGE = 0.1  # a row that the signal follows has this share of its noise left at least
@@ -51,6 +52,7 @@ def balance(V: Array, rows: bool = True, columns: bool = True) -> tuple[Array, A
         return np.maximum(V.mean(axis=1), tiny), v
     if not rows:
         return u, np.maximum(V.mean(axis=0), tiny)
+    V = V + FLOOR * V.mean()
     for _ in range(SWEEPS):
         u = np.maximum(V @ (1.0 / v) / m, tiny)
         new = np.maximum((1.0 / u) @ V / n, tiny)
