@@ -21,7 +21,7 @@ SLACK = 1.01
 def reference(data: Arrays, params: dict[str, Any]) -> Outcome:
     """Ours for long, only to know the best error."""
     begin = time.perf_counter()
-    model, W = ours(data["X"], data["H0"], params["iterations"])
+    model, W = ours(data["X"], (data["W0"], data["H0"]), params["iterations"])
     return time.perf_counter() - begin, {"W": W, "H": model.components_}, {"n_iter": params["iterations"]}
 
 
@@ -29,7 +29,7 @@ OURS = {"partwise": "partwise"}
 TORCH = {"torch": "torch"}
 PLANC = {"pyplanc": "pyplanc"}
 CONTENDERS = {
-    "partwise": Contender(ours_to_target(), OURS, note="float64, weights of the start included"),
+    "partwise": Contender(ours_to_target(), OURS, note="float64"),
     "partwise-float32": Contender(ours_to_target(np.float32), OURS, note="float32"),
     "sklearn": Contender(peer_to_target(peers.SKLEARN), {"sklearn": "scikit-learn"}, note="cd, float64"),
     "sklearn-float32": Contender(

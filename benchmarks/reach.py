@@ -63,15 +63,15 @@ def peer_to_target(peer: Peer) -> Run:
     return run
 
 
-def ours(X: Any, H0: np.ndarray, n_iter: int, callbacks: Sequence[Any] = ()) -> tuple[Any, np.ndarray]:
-    """Our fit from H0 with the stopping rule off; gives the estimator and the weights."""
+def ours(X: Any, start: Factors, n_iter: int, callbacks: Sequence[Any] = ()) -> tuple[Any, np.ndarray]:
+    """Our fit from both factors with the stopping rule off; gives the estimator and the weights."""
     import partwise as pw
 
-    model = pw.HALS(n_components=H0.shape[0], init=H0, max_iter=n_iter, tol=0.0, callbacks=list(callbacks))
+    model = pw.HALS(n_components=len(start[1]), init=start, max_iter=n_iter, tol=0.0, callbacks=list(callbacks))
     return model, model.fit_transform(X)
 
 
-def ours_search(X: Any, H0: np.ndarray, params: dict[str, Any]) -> tuple[int, float, Factors]:
+def ours_search(X: Any, start: Factors, params: dict[str, Any]) -> tuple[int, float, Factors]:
     """Like `search`, but in one fit that a callback ends: our iterations have a memory."""
     size = float(np.sqrt(X.data @ X.data)) if sp.issparse(X) else float(np.linalg.norm(X))
     goal = 0.5 * (params["target"] * size) ** 2
@@ -83,28 +83,25 @@ def ours_search(X: Any, H0: np.ndarray, params: dict[str, Any]) -> tuple[int, fl
             reached.append(max(1, progress.n_iter))
         return bool(reached) or time.perf_counter() - begin > SEARCH_SHARE * params["timeout"]
 
-    model, W = ours(X, H0, 1_000_000, [watch])
+    model, W = ours(X, start, 1_000_000, [watch])
     spent = time.perf_counter() - begin
     return reached[0] if reached else 0, spent, (W, model.components_)
 
 
 def ours_to_target(dtype: type = np.float64) -> Run:
-    """Make our timed run: the iterations that a longer fit needed, as a fit of their own.
-
-    A fit starts from H0 alone, so its time includes the weights that the peers are given.
-    """
+    """Make our timed run: the iterations that a longer fit needed, as a fit of their own."""
 
     def run(data: Arrays, params: dict[str, Any]) -> Outcome:
-        X, H0 = data["X"].astype(dtype), data["H0"].astype(dtype)
-        ours(X[:200], H0, 2)
+        X, W0, H0 = (data[name].astype(dtype) for name in ("X", "W0", "H0"))
+        ours(X[:200], (W0[:200], H0), 2)
         n_iter = params["known"].get("n_iter", 0)
         if not n_iter:
-            n_iter, spent, (W, H) = ours_search(X, H0, params)
+            n_iter, spent, (W, H) = ours_search(X, (W0, H0), params)
             if not n_iter:
                 return spent, {"W": W, "H": H}, {"n_iter": 0}
         for _ in range(4):
             begin = time.perf_counter()
-            model, W = ours(X, H0, n_iter)
+            model, W = ours(X, (W0, H0), n_iter)
             seconds = time.perf_counter() - begin
             if relative_error(data["X"], W, model.components_) <= params["target"]:
                 break
