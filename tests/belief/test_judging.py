@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -112,13 +113,14 @@ def test_refused_by_name(model: Any, rows: int, message: str):
         pw.judge(model, X[:rows])
 
 
+@pytest.mark.parametrize("ask", [pw.judge, lambda model, X: pw.feasible_bands(X, model)], ids=["judge", "bands"])
 @pytest.mark.parametrize("missing", ["nan", "zeros"])
-def test_incomplete_data_is_refused_by_name(missing: str):
+def test_incomplete_data_is_refused_by_name(missing: str, ask: Callable[[Any, Any], Any]):
     """Zeros that stand for unknown entries would count as data."""
     X, _, _ = mixture(7)
     model = pw.HALS(3, missing=missing, random_state=0).fit(X)
     with pytest.raises(InputError, match="entries may be unknown, and parts are judged on complete data") as refused:
-        pw.judge(model, X)
+        ask(model, X)
     assert (refused.value.parameter, refused.value.kind) == ("model", "not-judged")
 
 

@@ -168,12 +168,6 @@ def judge(model: Any, X: Any, *, random_state: int = 0, sample_weight: Any = Non
             f"{type(model).__name__}",
             parameter="model",
         )
-    if getattr(model, "missing", None) is not None:  # zeros that are not known would count as data
-        raise InputError(
-            "{parameter} was fitted to data of which entries may be unknown, and parts are judged on complete data",
-            parameter="model",
-            kind="not-judged",
-        )
     source, H = opened(X, model)
     inner = getattr(model, "estimator_", model)
     again = model._again() if hasattr(model, "_again") else model

@@ -23,6 +23,12 @@ def opened(X: Any, model: Any) -> tuple[RowSource, Array]:
         raise InputError(
             f"{{parameter}}: this {type(model).__name__} has no components_; fit it first", parameter="model"
         )
+    if getattr(model, "missing", None) is not None:  # zeros that are not known would count as data
+        raise InputError(
+            "{parameter} was fitted to data of which entries may be unknown, and parts are judged on complete data",
+            parameter="model",
+            kind="not-judged",
+        )
     H = check_components(getattr(model, "components_", model), source.shape[1], name="model")
     if hasattr(model, "preparation_"):
         source = model.preparation_.apply(source)
