@@ -266,7 +266,7 @@ class Session:
                 self.choice = choose(prepared, progress, random_state=self.job.seed, missing=missing, halves=halves)
             manifest.update(choice=plain(self.choice.facts() | {"sentence": str(self.choice)}))
         found = manifest["choice"]
-        k = found["taken"]
+        k = found.get("taken", found["k"] or found["low"])  # runs begun before 0.1.0 do not have it
         if found["k"] is None and k < 2:
             raise Failure(f"the number of parts {found['sentence']}: give it with -k; partwise rank shows more", 2)
         if found["k"] is None:
