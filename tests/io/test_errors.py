@@ -46,7 +46,7 @@ TEXTS = {
     "names.csv": ("a,b,c,d\n1,2\n3,4\n", "names.csv, line 1: 4 names of columns, but 2 columns of numbers below"),
     "quote.csv": (
         'id,a\nz,3\n"x,1\ny",2\n',
-        "quote.csv, line 3: a quoted cell goes on in the next line",
+        "quote.csv, line 3: a quoted cell goes on in the next line, as texts do; a column of texts is named by text",
     ),
     "header.csv": ("a,b,c\n", "header.csv, line 1: has one line, of names, and no numbers"),
     "blank.csv": ("\n\n", "blank.csv: there is no number in it"),

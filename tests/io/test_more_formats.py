@@ -89,6 +89,37 @@ def test_folders_of_tables(tmp_path: Path):
         pw.read(stacked)
 
 
+@pytest.mark.parametrize("end", [".txt", ".dpt", ".001", ""], ids=lambda end: end or "none")
+def test_spectra_with_any_end_of_name(end: str, tmp_path: Path):
+    for i in range(3):
+        text = "".join(f"{400.5 + 2.0 * j}\t{i + j}.5\n" for j in range(400))  # more than is looked at
+        (tmp_path / f"s{i}{end}").write_text(("Wavelength\tCounts\n" if end == ".txt" else "") + text)
+    table = pw.read(tmp_path)
+    assert (table.format, table.X.shape, table.sample_names) == ("tables", (3, 400), ["s0", "s1", "s2"])
+    assert table.X[2, 3] == 5.5
+
+
+def test_texts_with_any_end_of_name(tmp_path: Path):
+    for name in ("rec.autos_101556", "sci.med_2", "post.v1.new"):
+        (tmp_path / name).write_text("in 1990\n12 cars\nred cars\n")
+    table = pw.read(tmp_path)
+    assert (table.format, table.feature_names) == ("texts", ["cars", "red"])
+
+
+def test_texts_of_a_workbook(tmp_path: Path):
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("fastexcel")
+    book = openpyxl.Workbook()
+    for row in (["id", "body", "year"], ["a", "red fish and\nblue fish in the sea", 1990], ["b", "sea " * 20, 1991]):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    with pytest.raises(ReaderError, match="a column of texts is named by text"):
+        pw.read(tmp_path / "a.xlsx")
+    table = pw.read(tmp_path / "a.xlsx", text="body")
+    assert (table.feature_names, table.sample_names) == (["blue", "fish", "red", "sea"], ["a", "b"])
+    assert table.extra["date"] == ["1990", "1991"]
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_zarr(tmp_path: Path):
     zarr = pytest.importorskip("zarr")

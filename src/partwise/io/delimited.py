@@ -164,9 +164,13 @@ class _Block:
         for i, line in enumerate(lines):
             cells = self.layout.cells(line)
             if len(cells) != self.layout.width:
+                if line.count('"') % 2:
+                    text = (
+                        "a quoted cell goes on in the next line, as texts do; a column of texts is named by {parameter}"
+                    )
+                    raise fail(self.path, text, self.numbers[i], parameter="text")
                 text = f"{len(cells)} cells, but {self.layout.width} in other lines; "
                 text += "{parameter} says what is between them"
-                text = "a quoted cell goes on in the next line" if line.count('"') % 2 else text
                 raise fail(self.path, text, self.numbers[i], parameter="delimiter")
             if self.layout.row_names:
                 self.names.append(cells.pop(0))

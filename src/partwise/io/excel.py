@@ -47,6 +47,24 @@ def read_xlsx(
     Table
         Empty cells are NaN.
     """
+    name, rows = rows_of_sheet(path, variable)
+    with tempfile.TemporaryDirectory(prefix="partwise-") as folder:
+        text = Path(folder) / "sheet.csv"
+        with text.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(rows)
+        try:
+            table = read_delimited(text, delimiter=",", header=header, row_names=row_names, duplicates=duplicates)
+        except ReaderError as error:  # lines are rows of the sheet
+            row = f", row {error.place.line}" if error.place.line else ""
+            told = error.worded("{parameter}", f"{path}, sheet {name!r}{row}")
+            place = Place(line=error.place.line, file=str(path))
+            raise ReaderError(told, kind=error.kind, parameter=error.parameter, place=place) from error
+    notes = (f"sheet: {name}", *table.notes[1:])
+    return Table(table.X, table.feature_names, table.sample_names, origin=str(path), format="xlsx", notes=notes)
+
+
+def rows_of_sheet(path: Path, variable: str | None) -> tuple[str, list[list[Any]]]:
+    """The name of a sheet, and its cells; those that are empty are ""."""
     try:
         import fastexcel  # noqa: F401
         import polars
@@ -62,16 +80,4 @@ def read_xlsx(
     if not filled:
         raise fail(path, "there is no number in it", kind="empty")
     name = choose(path, {name: (frame.height, frame.width) for name, frame in filled.items()}, variable)
-    with tempfile.TemporaryDirectory(prefix="partwise-") as folder:
-        text = Path(folder) / "sheet.csv"
-        with text.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([["" if cell is None else cell for cell in row] for row in filled[name].rows()])
-        try:
-            table = read_delimited(text, delimiter=",", header=header, row_names=row_names, duplicates=duplicates)
-        except ReaderError as error:  # lines are rows of the sheet
-            row = f", row {error.place.line}" if error.place.line else ""
-            told = error.worded("{parameter}", f"{path}, sheet {name!r}{row}")
-            place = Place(line=error.place.line, file=str(path))
-            raise ReaderError(told, kind=error.kind, parameter=error.parameter, place=place) from error
-    notes = (f"sheet: {name}", *table.notes[1:])
-    return Table(table.X, table.feature_names, table.sample_names, origin=str(path), format="xlsx", notes=notes)
+    return name, [["" if cell is None else cell for cell in row] for row in filled[name].rows()]

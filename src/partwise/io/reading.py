@@ -41,8 +41,9 @@ def read(
         MatrixMarket; MATLAB ``.mat`` up to version 7.2; ENVI ``.hdr`` with its numbers beside it; ``.h5ad`` if anndata
         is installed; files of RosettaSciIO, if that is installed; MNIST's idx; UCI's docword with its vocabulary; JSON
         lines with a column of text (any other table too, with ``format="documents"``); text may be compressed
-        (``.gz``), and any file by bzip2, xz or zip. A folder of images, a folder of ``.txt`` files, a folder of CSV
-        files, a folder of zarr, a folder of 10x Genomics, or a folder of ``.npy``, ``.npz`` or ``.parquet`` parts.
+        (``.gz``), and any file by bzip2, xz or zip. A folder of images, a folder of ``.txt`` files (or of
+        other texts), a folder of CSV files (or of others with nothing but numbers), a folder of zarr, a folder of 10x
+        Genomics, or a folder of ``.npy``, ``.npz`` or ``.parquet`` parts.
     format : str, optional
         One of "10x", "delimited", "documents", "docword", "envi", "h5ad", "idx", "images", "mat", "mtx", "npy", "npz",
         "parquet", "parts", "signals", "tables", "texts", "xlsx", "zarr"; by default found out from the content.
@@ -90,7 +91,7 @@ def read(
         return replace(table, origin=str(path), notes=(f"unpacked ({kind})", *table.notes))
     if format is None:
         format = find_format(place)
-        if format in ("delimited", "parquet") and "text" in options:  # a table, of which a column is wanted
+        if format in ("delimited", "parquet", "xlsx") and "text" in options:  # a table, of which a column is wanted
             format = "documents"
     elif format not in FORMATS:
         raise InputError(

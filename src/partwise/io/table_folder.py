@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from partwise.door.guard import check_memory, fail
-from partwise.io.delimited import read_delimited
+from partwise.door.guard import check_memory, fail, first_bytes
+from partwise.io.delimited import looks_like_table, read_delimited
+from partwise.io.layout import DELIMITERS, is_number, split
 from partwise.io.names import unique_names
 from partwise.io.table import Table
 from partwise.sources.chunked import natural_order
@@ -16,10 +17,31 @@ from partwise.sources.chunked import natural_order
 SUFFIXES = (".csv", ".tsv", ".tab", ".dat", ".xy", ".asc")
 
 
+LOOKED_AT = 4096  # bytes of a file whose name does not say what it is
+
+
 def table_files(folder: Path) -> list[Path]:
-    """The tables in a folder, in the order of their names (``s2`` before ``s10``)."""
-    files = (file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
-    return sorted((f for f in files if f.name.lower().removesuffix(".gz").endswith(SUFFIXES)), key=natural_order)
+    """The tables in a folder, in the order of their names (``s2`` before ``s10``).
+
+    By the ends of their names, or where none has such an end (spectrometers write ``.txt``, ``.dpt`` and others), all
+    files, if there is nothing but numbers below their first lines.
+    """
+    every = (file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
+    files = sorted(every, key=natural_order)
+    named = [file for file in files if file.name.lower().removesuffix(".gz").endswith(SUFFIXES)]
+    return named or (files if all(_has_numbers(first_bytes(file, LOOKED_AT)) for file in files[:20]) else [])
+
+
+def _has_numbers(first: bytes) -> bool:
+    """Whether a file that begins so is text, with two numbers or more in every line but the first."""
+    lines = [line for line in first.decode("latin-1").splitlines() if line.strip()]
+    whole = lines[1:-1] if len(first) >= LOOKED_AT else lines[1:]
+    return looks_like_table(first) and len(whole) > 1 and all(map(_is_of_numbers, whole))
+
+
+def _is_of_numbers(line: str) -> bool:
+    cuts = (split(line, one) for one in DELIMITERS)
+    return any(len(cells) > 1 and all(is_number(cell, comma=True) for cell in cells) for cells in cuts)
 
 
 def read_table_folder(

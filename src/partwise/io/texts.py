@@ -19,6 +19,7 @@ from partwise.door.guard import check_memory, fail, first_bytes, of_file, open_b
 from partwise.door.parquet import columns_of, is_parquet, texts_of
 from partwise.exceptions import InputError
 from partwise.io.delimited import looks_like_table
+from partwise.io.excel import is_workbook, rows_of_sheet
 from partwise.io.table import Table
 from partwise.sources.chunked import natural_order
 from partwise.sources.names import some
@@ -27,7 +28,6 @@ NAMES = ("id", "name", "title", "file", "url")
 DATES = ("date", "published", "created", "created_at", "time", "timestamp", "year")
 ENDS = (".jsonl", ".ndjson")
 LONG = 30  # mean characters of a column from which on it is text and not a name
-PLAIN = (".txt", ".text", ".md", "")
 
 
 def text_files(folder: Path) -> list[Path]:
@@ -36,9 +36,7 @@ def text_files(folder: Path) -> list[Path]:
     texts = [file for file in files if file.suffix.lower() == ".txt"]
     if texts or not files:
         return texts
-    plain = [file for file in files if file.suffix.lower() in PLAIN or file.suffix[1:].isdigit()]
-    alike = len(plain) == len(files) and all(looks_like_table(first_bytes(file, 512)) for file in plain[:20])
-    return plain if alike else []
+    return files if all(looks_like_table(first_bytes(file, 512)) for file in files[:20]) else []
 
 
 def _all_files(folder: Path) -> list[Path]:
@@ -96,6 +94,7 @@ def read_documents(
     *,
     text: str | None = None,
     date: str | None = None,
+    variable: str | None = None,
     min_count: int = 1,
     stop_words: str = "english",
     ngrams: int = 1,
@@ -103,7 +102,7 @@ def read_documents(
     max_share: float = 1.0,
     encoding: str = "utf-8",
 ) -> Table:
-    """Count the words of a column of text: of a table with a header, of Parquet, or of JSON lines.
+    """Count the words of a column of text: of a table with a header, of a workbook, of Parquet, or of JSON lines.
 
     Parameters
     ----------
@@ -113,6 +112,8 @@ def read_documents(
         The column; by default the one of the longest texts.
     date : str, optional
         The column of dates, the year first; by default one that is called so.
+    variable : str, optional
+        Which sheet of a workbook; needed if several have cells.
     min_count : int, default=1
         Words that occur less often in all texts together are left out.
     stop_words : str, default="english"
@@ -131,7 +132,7 @@ def read_documents(
     """
     check_memory(path, 12.0 * path.stat().st_size)
     with reading(path, "table of texts"):
-        columns = _columns(path, encoding)
+        columns = _columns(path, encoding, variable)
     chosen = text or _longest(path, columns)
     for name, wanted in (("text", chosen), ("date", date)):
         if wanted is not None and wanted not in columns:
@@ -181,7 +182,10 @@ def _stop_words(path: Path, stop: str) -> Any:
     )
 
 
-def _columns(path: Path, encoding: str) -> dict[str, list[str]]:
+def _columns(path: Path, encoding: str, variable: str | None) -> dict[str, list[str]]:
+    if is_workbook(first_bytes(path, 4096)):
+        _, table = rows_of_sheet(path, variable)
+        return _under_header(path, [[str(cell) for cell in row] for row in table])
     if is_parquet(first_bytes(path, 16)):
         import polars
 
@@ -197,7 +201,10 @@ def _columns(path: Path, encoding: str) -> dict[str, list[str]]:
         return {key: ["" if row.get(key) is None else str(row[key]) for row in rows] for key in keys}
     delimiter = max(",\t;|", key=content.partition("\n")[0].count)
     csv.field_size_limit(1 << 30)
-    table = list(csv.reader(io.StringIO(content, newline=""), delimiter=delimiter))
+    return _under_header(path, list(csv.reader(io.StringIO(content, newline=""), delimiter=delimiter)))
+
+
+def _under_header(path: Path, table: list[list[str]]) -> dict[str, list[str]]:
     head, body = table[0], [row for row in table[1:] if row]
     bad = next((i for i, row in enumerate(body) if len(row) != len(head)), None)
     if bad is not None:
