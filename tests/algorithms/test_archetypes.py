@@ -312,3 +312,17 @@ def test_samples_that_are_purer_than_the_parts_are_like_them(noise: float) -> No
     X = rng.dirichlet([1.0, 1.0, 1.0], size=400) @ rng.random((3, 30))
     X = np.abs(X + noise * rng.standard_normal(X.shape))
     assert pw.Archetypes(3, max_iter=20, tol=1.0, random_state=0).fit(X).unlike_ == 0.0
+
+
+def test_a_start_that_no_step_moves_has_converged() -> None:
+    """Among pure samples the search ends at the minimum: a gap of rounding was called "not converged"."""
+    rng = np.random.default_rng(0)
+    axis = np.linspace(400.0, 700.0, 60)
+    spectra = np.exp(-(((axis - np.array([[450.0], [550.0], [640.0]])) / 40.0) ** 2))
+    X = np.maximum(rng.dirichlet([0.3] * 3, 200) @ spectra + 0.002 * rng.standard_normal((200, 60)), 0.0)
+    model = pw.Archetypes(3, random_state=0).fit(X)
+    assert model.n_iter_ == 0  # else this shows nothing
+    assert model.stop_.value < 1e-9
+    assert model.converged_
+    exact = pw.Archetypes(3, random_state=0, tol=0.0).fit(X)  # nothing is told that was not asked
+    assert exact.stop_.kind == ("converged" if exact.stop_.value == 0.0 else "stalled")

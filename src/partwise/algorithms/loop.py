@@ -214,6 +214,9 @@ def run(
                 break
         else:
             stop = ending.stop or Stop("settled")
+            if stop.kind == "stalled" and not stop.cause and stop.before is None and stop.value <= tol:
+                # no step went farther, and the first one already was where the tolerance asks it to be
+                stop = replace(stop, kind="converged", tolerance=tol)
     except KeyboardInterrupt:
         if now is None:
             raise
