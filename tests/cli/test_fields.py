@@ -55,6 +55,9 @@ def test_signatures_are_named_as_known_ones(program: Program):
     assert "Known signatures" in page
     exposures = np.array([[float(row[name]) for name in list(row)[1:]] for row in read("out/exposures.csv")])
     np.testing.assert_allclose(exposures.sum(axis=1), counts.sum(axis=1), rtol=1e-4)
+    _, said = program("transform", "out", "sbs.csv", "-o", "new.csv")  # the same way round as those of the fit
+    assert "Samples are taken from columns" in said
+    assert Path("new.csv").read_bytes() == Path("out/weights.csv").read_bytes()
 
 
 def test_a_signature_that_is_a_sum_of_four_is_named_by_the_largest(program: Program):

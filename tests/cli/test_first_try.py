@@ -86,6 +86,11 @@ NOTED: dict[str, tuple[str, list[str], str]] = {
         ["--method", "likelihood"],
         "The numbers are logarithms (with exp(x) - 1 every sample adds up to 10,000), and this method is for counts",
     ),
+    "some genes of log-normalised cells": (
+        text(LOGGED[:, :-3], GENES[:-3], CELLS),
+        ["--method", "likelihood"],
+        "The numbers are logarithms (exp(x) - 1 makes whole multiples of one number of those of each sample)",
+    ),
     "log2 of counts": (
         text(np.log2(1.0 + COUNTS), GENES, CELLS),
         ["--method", "likelihood"],

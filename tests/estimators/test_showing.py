@@ -182,6 +182,19 @@ def test_nothing_is_told_of_counts_and_of_logarithms_for_squares():
         pw.HALS(2).fit(LOGGED)
 
 
+@pytest.mark.parametrize("kind", ["measured", "shares", "shares of texts", "half units"])
+def test_what_is_no_logarithm_is_not_called_one(kind: str):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.3 if kind == "shares of texts" else 4.0, (60, 30)) + 0.0
+    X = {"measured": rng.gamma(2.0, size=(60, 30)), "half units": counts / 2.0}.get(
+        kind, counts / counts.sum(axis=1, keepdims=True)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pw.exceptions.DegenerateDataWarning)
+        warnings.filterwarnings("error", "the numbers are logarithms")
+        pw.Likelihood(2, max_iter=500).fit(X)
+
+
 def test_times_as_rows_are_not_called_turned():
     xr = pytest.importorskip("xarray")
     rng = np.random.default_rng(0)

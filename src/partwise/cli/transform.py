@@ -68,7 +68,7 @@ def transform(
         with bar(errors(), hidden=saying.quiet) as progress:
             with step(progress, "Reading"):
                 kept = _kept(model)
-                table = _as_fitted(reading, kept, fitted, data).read(data)
+                table, turned = _as_told(_as_fitted(reading, kept, fitted, data).read(data), fitted, reading.transpose)
                 words = table.format in WORDS  # those that the model does not know are none of its features
                 left_out = any(name in kept for name in ("varying", "columns", "drop"))  # as in the fit
                 ignore_extra, fill_missing = ignore_extra or words or left_out, fill_missing or words
@@ -78,7 +78,7 @@ def transform(
             with step(progress, "Writing"):
                 _write(out, weights, fitted.part_names_, table)
         n, k = weights.shape
-        voice.warn(names_note(table))
+        voice.warn([*names_note(table), *turned])
         voice.say(f"Weights of {n:,} samples for {k} parts, relative error {error:.4g}: {out}")
         voice.result(
             {"status": "complete", "weights": str(out), "shape": [n, k], "error": error, "model": str(model)}
@@ -115,6 +115,15 @@ def _as_fitted(reading: Reading, kept: dict[str, Any], model: Any, data: str) ->
     if longest > 1 and with_texts:
         wanted["ngrams"] = longest
     return replace(reading, **wanted)
+
+
+def _as_told(table: Table, model: Any, transpose: bool) -> tuple[Table, list[str]]:
+    """Samples as rows: the names of the features say which way round a table is, as --as signatures takes it."""
+    wanted = set(getattr(model, "feature_names_in_", ()))
+    columns, rows = set(table.feature_names or ()), set(table.sample_names or ())
+    if transpose or not wanted or not columns or wanted & columns or not wanted <= rows:
+        return table, []
+    return table.transposed(), ["Samples are taken from columns: rows have the names of the model's features."]
 
 
 def _matched(model: Any, table: Table, data: str, *, ignore_extra: bool, fill_missing: bool) -> RowSource:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from partwise.io.headers import COUNTS as IDS
 from partwise.io.headers import counted_from, in_order, is_scale
 from partwise.io.table import Table
+from partwise.noise.counts import TYPICAL, WHOLE, least_steps
 from partwise.sources import RowSource, blocks
 
 Array = npt.NDArray[Any]
@@ -32,6 +33,7 @@ SMOOTH, SMOOTHER = 0.1, 2.0
 ONWARDS = 1.5
 FEWEST = 20  # rows and columns, to be told from chance
 MOST_COLUMNS = 4000  # of which neighbours are compared
+SEVERAL = 3  # different entries of a row: two may be multiples of anything
 LABELS = {"label", "labels", "class", "classes", "target", "y", "cluster", "clusters", "group", "category", "species"}
 LABELS |= {"leiden", "louvain", "batch"}
 MUTATION = re.compile(r"[ACGT]\[[ACGT]>[ACGT]\][ACGT]|[ACGT]{2}>[ACGT]{2}|\d:(?:Del|Ins):[CTRM]:\d")
@@ -268,7 +270,26 @@ def _logged(rows: Any, counting: bool) -> Suspicion | None:
         values = blocks.values(undone)
         if values.max(initial=0.0) >= 2.0 and np.abs(values - np.round(values)).max() < 1e-3:
             return Suspicion(kind, {"why": f"{base} makes whole numbers of all of them"})
+        if not _in_units(rows) and _in_units(undone):  # of some genes, where totals of all were made equal
+            return Suspicion(kind, {"why": f"{base} makes whole multiples of one number of those of each sample"})
     return None
+
+
+def _in_units(rows: Any) -> bool:
+    """Whether the entries of every row that has several different ones are whole multiples of a number of its own."""
+    ends, _, x = blocks.triple(rows)
+    lengths = np.diff(ends)
+    which = np.repeat(np.arange(len(lengths)), lengths)
+    multiples = np.asarray(x, float) / least_steps(rows)[which]
+    whole = np.round(multiples)
+    different = np.bincount(np.unique(np.column_stack([which, whole])[whole > 0.0], axis=0)[:, 0].astype(int))
+    told = np.flatnonzero(different >= SEVERAL)
+    if len(told) < FEWEST or np.median(whole[whole > 0.0]) > TYPICAL:
+        return False
+    error, largest = np.zeros(len(lengths)), np.zeros(len(lengths))
+    np.maximum.at(error, which, np.abs(multiples - whole))
+    np.maximum.at(largest, which, whole)
+    return bool((error[told] <= WHOLE * largest[told]).mean() >= MOST)
 
 
 def _of_one_total(rows: Any) -> Suspicion | None:
