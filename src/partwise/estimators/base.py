@@ -796,11 +796,10 @@ class Iterative(Looped):
         """The iterations from the start that ``init`` names, or behind a state."""
         if state is not None:
             return self._iterations(source, state["components"], seen, state)
-        nonnegative, rows = not self._allow_negative, startable(source, self._observed)
+        rows = startable(source, self._observed)
+        how: dict[str, Any] = {"nonnegative": not self._allow_negative, "filled": self._observed.holes}
         # the start is not kept here: it is as large as the components
-        return self._iterations(
-            source, make_start(self._init, rows, k, seen=seen, rng=rng, nonnegative=nonnegative), seen, None
-        )
+        return self._iterations(source, make_start(self._init, rows, k, seen=seen, rng=rng, **how), seen, None)
 
     @property
     def _init(self) -> Any:

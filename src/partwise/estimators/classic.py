@@ -30,7 +30,7 @@ class HALS(Constrained):
     init : {"auto", "pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair or estimator, default="auto"
         Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``. "auto" is
         "nndsvda" where less than an eighth of the entries is not zero and there are fewer components than samples and
-        features, and "pure" otherwise.
+        features, and "pure" otherwise. Where entries are unknown both are "nndsvda": filled samples are no parts.
     sweeps : int or "auto", default="auto"
         Coordinate sweeps over each factor for each pass over the data; "auto" takes as many as cost a fifth of a
         pass, from one (two on dense data) to ten.
@@ -199,6 +199,7 @@ class ANLS(Constrained):
         Number of components, by default the smaller of the numbers of samples and features.
     init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
         Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
+        "pure" is "nndsvda" where entries are unknown: filled samples are no parts.
     l1_W, l2_W, l1_H, l2_H : float, default=0
         Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone
         is for components of the other one whose entries have a root mean square of one (Hoyer 2002): without a size

@@ -29,6 +29,7 @@ class Likelihood(Known):
         Number of components, by default the smaller of the numbers of samples and features.
     init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
         Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
+        "pure" is "nndsvda" where entries are unknown: filled samples are no parts.
         Multiplicative rounds could never leave zeros, so they are lifted to a small positive value.
     l1_W, l2_W, l1_H, l2_H : float, default=0
         Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone

@@ -43,6 +43,7 @@ class MiniBatchNMF(Streamed, BetaLoss):
         Number of components, by default the smaller of the numbers of samples and features.
     init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array or estimator, default="random"
         Where to start: a name, components or a fitted estimator. In ``partial_fit`` names are for the first batch.
+        "pure" is "nndsvda" where entries are unknown: filled samples are no parts.
     batch_size : int, default=1024
         Samples in a batch. Small ones make more of a first pass, large ones average more noise out.
     beta_loss : float or {"frobenius", "kullback-leibler", "itakura-saito"}, default="frobenius"
@@ -220,7 +221,9 @@ class MiniBatchNMF(Streamed, BetaLoss):
 
     def _started(self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator) -> Learner:
         learner = self._new_learner(k, source.shape[1], source.dtype, rng)
-        H = make_start(self._init, startable(source, self._observed), k, seen=seen, rng=rng)
+        H = make_start(
+            self._init, startable(source, self._observed), k, seen=seen, rng=rng, filled=self._observed.holes
+        )
         learner.H[:] = H.T
         return learner
 

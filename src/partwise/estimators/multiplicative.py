@@ -24,6 +24,7 @@ class MU(BetaLoss):
         Number of components, by default the smaller of the numbers of samples and features.
     init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
         Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
+        "pure" is "nndsvda" where entries are unknown: filled samples are no parts.
         "pure" is "random" for ``("huber", delta)``: the outermost samples may be those that are far off.
         Zeros could never be left, so those of components without weights are lifted to a small positive value.
     init_weights : array-like of shape (n_samples, n_components), optional
