@@ -29,6 +29,7 @@ import numpy.typing as npt
 from partwise.algorithms.engine import Factor, Free, Simplex, Volume, alternate, squared_error
 from partwise.algorithms.engine.rows import solve_rows
 from partwise.algorithms.loop import Progress, Stages, State, prefixed, run, under
+from partwise.algorithms.pureness import Variation
 from partwise.algorithms.signal import TINY_ROW, Signal, find_signal
 from partwise.algorithms.signs import beyond_noise, constrain
 from partwise.linalg.nnls import Gram, decode_block
@@ -45,6 +46,10 @@ ROUNDED = 1e3  # rounding units that what the volume pulls with is to be above
 LOOSE, PATIENCE = 0.3, 100  # residual, or iterations, at which a stage but the last is over
 FLAT = 1e-9  # delta, of the mean squared entry of the start: parts may depend on each other, but for rounding
 DEPENDENT = 1e8  # condition of parts that are one too many for their span
+# Of what parts vary by a rest stays, and makes the simplex larger, but not by much: of 17 generated scenes whose
+# spectra vary its sides were 1.07 to 1.4 times as long where samples have no more than 0.8 of a part; with pure ones
+# 1.04 at most, or the simplex was better
+LONGER = 1.05
 ENGINE = "engine."  # before the names of the engine's state
 
 
@@ -169,8 +174,19 @@ def minvol(
         stage, spent, inner = stage + 1, 0, None
 
 
-def enclosing(source: RowSource, H: Array, *, squared_norm: float, tol: float, most: int, pays: float) -> Array | None:
+def enclosing(
+    source: RowSource,
+    H: Array,
+    *,
+    squared_norm: float,
+    tol: float,
+    most: int,
+    pays: float,
+    varies: Variation | None,
+) -> Array | None:
     """The parts of the smallest simplex, from given parts; None where they are no better for the data.
+
+    The simplex is that of the samples without what their parts vary by, which is not to be inside it.
 
     Parameters
     ----------
@@ -186,12 +202,14 @@ def enclosing(source: RowSource, H: Array, *, squared_norm: float, tol: float, m
         Iterations at most.
     pays : float
         The parts are taken if they leave less than this of the mean distance of the samples, as directions.
+    varies : Variation or None
+        How parts vary, if they are seen to.
 
     Returns
     -------
     ndarray of shape (k, n_features) or None
         In the same order, without negative entries; None if the parts depend on each other inside the span of the
-        data, or if they do not pay.
+        data, if they do not pay, or if parts vary and these are hardly farther out than the given ones.
     """
     # what is random is where the singular vectors begin, and they converge
     signal = find_signal(source, len(H), squared_norm=squared_norm, rng=np.random.default_rng(0))
@@ -204,9 +222,14 @@ def enclosing(source: RowSource, H: Array, *, squared_norm: float, tol: float, m
     if float(source.reduce(partial(_beside, basis=np.asarray(signal.basis, source.dtype)))) >= pays * before:
         return None
     T *= (signal.mean_size / sizes)[:, None]
+    if varies is not None:
+        own = source.map_rows(partial(varies.along, basis=signal.basis), width=signal.rank)
+        signal = replace(signal, rows=signal.rows.derive(np.subtract, own))
     points = points_of(signal)
     iterations = minvol(signal, points, T, len(H), weight=points.variance, tol=tol)
     new = run(iterations, max_iter=most, tol=tol).components
+    if varies is not None and _side(new) < LONGER * _side(H):
+        return None
     noise = 0.0 if signal.noiseless else signal.noise * signal.colour
     if beyond_noise(source, new, noise=noise) is None:
         new = np.maximum(new, 0.0)
@@ -229,6 +252,12 @@ def _beside(block: Block, basis: Array) -> float:
 def _relative(block: Block, near: Array) -> float:
     left, lengths = blocks.norms(blocks.to_dense(block) - near), blocks.norms(block)
     return float(np.divide(left, lengths, out=np.zeros_like(lengths), where=lengths > 0.0).sum())
+
+
+def _side(H: Array) -> float:
+    """The typical side of the simplex that parts make as directions: the root of its volume, but for a factor."""
+    U = H / np.maximum(blocks.norms(H), np.finfo(H.dtype).tiny)[:, None]
+    return float(np.exp(0.5 * np.linalg.slogdet(U @ U.T)[1] / max(len(H) - 1, 1)))
 
 
 def _stage(points: Points, T: Array, volume: Volume, tol: float, state: State | None) -> Iterator[Progress]:

@@ -25,12 +25,9 @@ from partwise.sources import Inspection, RowSource, inspect, source_of
 
 Array = npt.NDArray[Any]
 
-# The smallest simplex takes in what is mixed, and what varies: of the mean distance of the samples it must save this
-SAVES = 0.03  # share, or it is no better (under white noise 0 to 0.005 with pure samples, 0.2 and more without),
-# and more where parts vary: so much times the share of what their purest samples differ by inside the span that is
-# their own variation (the median of the parts). It was 0.15 to 0.34 on 9 scenes whose spectra vary and that have no
-# pure samples, and the simplex saved 0.18 to 0.32; with pure samples 0.38 to 0.91 on 49, and it saved 0.16 at most.
-OWN = 0.3
+# Of the mean distance of the samples the smallest simplex must save this share, or it is no better. Without pure
+# samples it saves 0.06 and more; under white noise with pure ones 0.01 at most.
+SAVES = 0.03
 REFINED_TOL, REFINED_STEPS = 0.1, 400  # of the minimum volume then: angles have settled long before
 
 
@@ -42,8 +39,8 @@ class Archetypes(Looped):
     part makes up. The distance is not squared. So neither noise, nor an odd sample, nor a variant of a part makes a
     part: it is the method for real mixtures, whose parts vary from sample to sample (spectra of a scene, texts, cells)
     and of which each is nearly alone in some samples. Where no sample is nearly pure that is biased towards the middle:
-    the smallest simplex around the samples, found from there (:class:`MinVol`), takes the place of the parts if it
-    explains the data better, and by more than parts that vary would make it (`refined_`).
+    the smallest simplex around the samples, found from there (:class:`MinVol`) without what parts vary by, takes the
+    place of the parts if it explains the data better (`refined_`).
 
     Parameters
     ----------
@@ -194,15 +191,21 @@ class Archetypes(Looped):
         self.unlike_ = 0.0 if data is None else unlike(data, parts)
         if data is None or self.pure_ or seen.n_negative:
             return H
-        own = variation(data, parts, weights, self.trim)
-        varies = float(np.nanmedian(own)) if np.isfinite(own).any() else 0.0  # of few samples that is not told
         # as many samples as the search has looked at, always the same ones
         some = np.arange(n) if n <= SAMPLES else np.sort(np.random.default_rng(0).choice(n, SAMPLES, replace=False))
         # in double precision: whether it pays is not to depend on rounding
         sample = source_of(source.take(some).astype(np.float64, copy=False))
         size = inspect(sample).squared_norm
-        pays = 1.0 - SAVES - OWN * varies
-        found = enclosing(sample, H, squared_norm=size, tol=REFINED_TOL, most=REFINED_STEPS, pays=pays)
+        varies = variation(data, parts, weights, self.trim)
+        found = enclosing(
+            sample,
+            H,
+            squared_norm=size,
+            tol=REFINED_TOL,
+            most=REFINED_STEPS,
+            pays=1.0 - SAVES,
+            varies=varies if varies.told else None,
+        )
         self.refined_ = found is not None
         return H if found is None else np.asarray(found, H.dtype)
 
