@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import partwise as pw
 from partwise.exceptions import InputError
-from partwise.noise import KINDS, Noise, NoiseKind, name_noise, sentence
+from partwise.noise import KINDS, Noise, NoiseKind, deciding, name_noise, sentence
 from partwise.sources import blocks, source_of
 
 N, M, K = 160, 120, 4
@@ -404,3 +404,11 @@ def test_scales_of_counts_that_no_scales_balance(seed: int) -> None:
         np.testing.assert_allclose(
             (V / noise.row_scale[:, None] ** 2 / noise.column_scale**2).mean(axis=0), 1.0, rtol=1e-6
         )
+
+
+def test_the_part_of_a_very_sparse_table_that_is_looked_at_is_not_of_a_few_parts() -> None:
+    """Half of its columns are empty: so it has half of the directions that it could have, and all that are filled."""
+    X = np.zeros((600, 300))
+    X[np.arange(140), np.arange(140)] = 1.0 + np.arange(140) % 5
+    assert deciding.exact(X) is None
+    assert deciding.exact(np.ones((600, 1)) * X[0]) is not None

@@ -94,6 +94,8 @@ def find(X: Array, rows: Block, k: int | None) -> Finding:
 def exact(X: Array) -> Finding | None:
     """A table that a few parts explain to the last digits, or one of nothing; None if there is more."""
     n, m = X.shape
+    # rows and columns of zeros, which most are in a part of a very sparse table, are explained by anything
+    filled = min(np.count_nonzero(X.any(axis=axis)) for axis in (0, 1))
     small = X if n <= m else X.T
     squares = eigvalsh(small @ small.T, check_finite=False) if X.size else np.zeros(1)
     if np.mean(squares > GRAM_EPS * squares[-1]) > CAP:
@@ -101,9 +103,9 @@ def exact(X: Array) -> Finding | None:
     s = svdvals(X, check_finite=False) if X.size else np.zeros(0)
     size = max(float(np.linalg.norm(s)), np.finfo(np.float64).tiny)
     rank = int((np.sqrt(np.cumsum((s**2)[::-1])[::-1]) / size > EXACT).sum())
-    if rank > max(1.0, CAP * len(s)) or (len(s) and rank >= len(s)):
+    if rank > max(1.0, CAP * filled) or (len(s) and rank >= len(s)):
         return None
-    if rank > FEW * len(s) and s[rank - 1] < END * s[rank]:  # so many, and no end: noise through a lens has them
+    if rank > FEW * filled and s[rank - 1] < END * s[rank]:  # so many, and no end: noise through a lens has them
         return None
     if rank and not _explains_most(X, rank):
         return None
