@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import partwise as pw
 from partwise.belief import telling
+from partwise.belief.span import span_of
+from partwise.belief.span_incomplete import span_of_incomplete
 from partwise.exceptions import InputError
 from partwise.report import wording
 from partwise.sources import source_of
@@ -113,15 +116,100 @@ def test_refused_by_name(model: Any, rows: int, message: str):
         pw.judge(model, X[:rows])
 
 
-@pytest.mark.parametrize("ask", [pw.judge, lambda model, X: pw.feasible_bands(X, model)], ids=["judge", "bands"])
-@pytest.mark.parametrize("missing", ["nan", "zeros"])
-def test_incomplete_data_is_refused_by_name(missing: str, ask: Callable[[Any, Any], Any]):
-    """Zeros that stand for unknown entries would count as data."""
-    X, _, _ = mixture(7)
-    model = pw.HALS(3, missing=missing, random_state=0).fit(X)
-    with pytest.raises(InputError, match="entries may be unknown, and parts are judged on complete data") as refused:
-        ask(model, X)
-    assert (refused.value.parameter, refused.value.kind) == ("model", "not-judged")
+def incomplete(seed: int, unknown: float = 0.2) -> tuple[Any, Any, Any]:
+    X, _, H = mixture(seed)
+    X = np.maximum(X, 1e-9)  # a zero is known, and would not be in sparse data
+    known = np.random.default_rng(seed).random(X.shape) >= unknown
+    return np.where(known, X, np.nan), known, H
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_of_incomplete_data_are_judged(seed: int):
+    X, _, H = incomplete(seed)
+    model = pw.HALS(3, missing="nan", random_state=0).fit(X)
+    verdicts = pw.judge(model, X)
+    true = pw.metrics.match_components(H, model.components_).errors
+    assert [row.verdict for row in verdicts] == ["found again"] * 3
+    assert (true <= 3.0 * verdicts.expected_error).all()
+    assert (verdicts.expected_error <= 3.0 * true).all()
+    more = pw.HALS(4, missing="nan", random_state=0).fit(X)
+    assert {row.verdict for row in pw.judge(more, X)} > {"found again"}
+
+
+@pytest.mark.parametrize("form", ["mask", "sparse", "files", "dask"])
+def test_verdicts_on_incomplete_data_do_not_depend_on_how_it_is_told(form: str, tmp_path: Path):
+    X, known, _ = incomplete(0)
+    wanted = pw.judge(pw.HALS(3, missing="nan", init="random", random_state=0).fit(X), X)
+    told, missing, data = {}, "nan", X
+    if form == "mask":
+        told, missing, data = {"mask": known}, None, np.where(known, X, 7.0)
+    elif form == "sparse":
+        missing, data = "zeros", sp.csr_array(np.where(known, X, 0.0))
+    elif form == "files":
+        data = tmp_path / "rows.npy"
+        np.save(data, X)
+    else:
+        data = pytest.importorskip("dask.array").from_array(X, chunks=(100, 30))
+    model = pw.HALS(3, missing=missing, init="random", random_state=0).fit(data, **told)
+    found = pw.judge(model, data, **told)
+    np.testing.assert_allclose(found.expected_error, wanted.expected_error, rtol=1e-2)
+    assert [row.verdict for row in found] == [row.verdict for row in wanted]
+
+
+def test_what_known_entries_tell_is_that_of_least_squares_of_each():
+    """Row by row, and column by column, against NumPy's solver; rows and columns that tell nothing are left out."""
+    rng = np.random.default_rng(0)
+    X, _, H = incomplete(1, 0.4)
+    X[5], X[6, 2:], X[:, 7] = np.nan, np.nan, np.nan
+    known = ~np.isnan(X)
+    rows = np.setdiff1d(np.arange(len(X)), [5, 6])
+    span = span_of_incomplete(source_of(X, block_rows=37), H, known=int(known.sum()))
+    assert span.weights.shape == (len(rows), 3)
+    assert span.parts.shape == (3, 29)
+    K = span.parts
+    X, known = np.delete(X[rows], 7, axis=1), np.delete(known[rows], 7, axis=1)
+    for i in rng.choice(len(rows), 20, replace=False):
+        here = K[:, known[i]]
+        np.testing.assert_allclose(span.weights[i], np.linalg.lstsq(here.T, X[i, known[i]], rcond=None)[0], rtol=1e-8)
+        loss = np.trace(K @ K.T @ np.linalg.inv(here @ here.T)) / 3.0
+        np.testing.assert_allclose(span.variance.row_loss[i], loss, rtol=1e-8)
+    variance, free = span.variance, known.sum() - 3 * (sum(known.shape) - 3)
+    mean = (variance.rows @ variance.columns.T).mean()
+    squares = np.square(X - span.weights @ K)[known].sum() / free
+    assert squares == pytest.approx(variance.floor + variance.slope * mean, rel=0.1)
+
+
+def test_complete_data_is_the_same_in_coordinates_of_what_is_known():
+    X, _, H = mixture(2, noise=0.05)
+    whole = span_of(source_of(X), H, None, np.random.default_rng(0))
+    same = span_of_incomplete(source_of(X), H, known=X.size)
+    np.testing.assert_allclose(same.variance.row_loss, 1.0)
+    np.testing.assert_allclose(same.variance.column_loss, 1.0)
+    np.testing.assert_allclose(same.variance.floor, whole.variance.floor, rtol=0.02)
+    assert pw.metrics.match_components(same.parts, whole.parts).errors.max() < 0.01
+
+
+def test_holes_that_nobody_can_judge_are_refused_by_name():
+    X, known, _ = incomplete(0)
+    with pytest.raises(InputError, match="mask: SPA takes no data with unknown entries") as refused:
+        pw.judge(pw.SPA(3).fit(np.nan_to_num(X)), X, mask=known)
+    assert (refused.value.parameter, refused.value.kind) == ("mask", "not-judged")
+    model = pw.HALS(3, missing="nan", random_state=0).fit(X)
+    with pytest.raises(InputError, match="how far parts can move is searched for in complete data"):
+        pw.feasible_bands(X, model)
+
+
+def test_weights_of_features_are_those_of_halves_too(monkeypatch: pytest.MonkeyPatch):
+    X, _, _ = mixture(0)
+    weights = np.linspace(0.5, 2.0, X.shape[1])
+    model = pw.HALS(3, random_state=0).fit(X, feature_weight=weights)
+    seen: list[Any] = []
+    fit = pw.HALS.fit
+    monkeypatch.setattr(pw.HALS, "fit", lambda self, X, **told: seen.append(told) or fit(self, X, **told))
+    pw.judge(model, X)
+    assert len(seen) == 4
+    for told in seen:
+        np.testing.assert_array_equal(told["feature_weight"], weights)
 
 
 def test_a_fixed_part_is_given_and_errors_are_told_in_per_cent():

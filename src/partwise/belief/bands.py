@@ -202,7 +202,14 @@ def feasible_bands(
     began = perf_counter()
     if not (isinstance(seconds, (int, float)) and seconds >= 0.0):
         raise InputError(f"{{parameter}} must be a number of at least 0, got {seconds!r}", parameter="seconds")
-    source, H = opened(X, model)
+    source, H, observed = opened(X, model)
+    if observed.holes:
+        raise InputError(
+            "{parameter} has unknown entries, and how far parts can move is searched for in complete data; judge says "
+            "how wrong each may be",
+            parameter="X",
+            kind="not-finite",
+        )
     rng = np.random.default_rng(random_state)
     span = span_of(source, H, noise, rng)
     conditions: Conditions = Exact(span) if span.variance is None else Tolerant(span)

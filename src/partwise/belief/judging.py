@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,17 @@ from partwise.belief.exact import Exact
 from partwise.belief.opening import opened
 from partwise.belief.search import spread_features
 from partwise.belief.span import Span, span_of
+from partwise.belief.span_incomplete import span_of_incomplete
 from partwise.belief.tolerance import Tolerant
-from partwise.estimators.observing import check_weights, that_count
+from partwise.estimators.observing import check_weights, missing_in, that_count
 from partwise.estimators.telling import COLOUR_TOLD
 from partwise.exceptions import InputError
+from partwise.linalg.incomplete import Parts, decode_incomplete
 from partwise.linalg.nnls import nnls
 from partwise.metrics import match_components
 from partwise.outcomes import ended
 from partwise.sources import GeneratedSource, RowSource, inspect
+from partwise.sources.observed import COMPLETE, Observed
 from partwise.sources.passes import single_blas_thread
 
 Array = npt.NDArray[Any]
@@ -128,7 +132,7 @@ class Verdicts:
 
 
 @single_blas_thread()  # the same bits inside a fit, as `Parts` judges, and outside
-def judge(model: Any, X: Any, *, random_state: int = 0, sample_weight: Any = None) -> Verdicts:
+def judge(model: Any, X: Any, *, random_state: int = 0, sample_weight: Any = None, mask: Any = None) -> Verdicts:
     """Say of every part of a fit how wrong it may be, and why.
 
     The samples are halved twice, and the model is fitted anew to each half. Errors of two halves are independent
@@ -148,6 +152,8 @@ def judge(model: Any, X: Any, *, random_state: int = 0, sample_weight: Any = Non
         For the halves.
     sample_weight : array-like of shape (n_samples,), optional
         As in the fit. A sample is in one half, with its weight: copies of it do not vouch for each other.
+    mask : array-like, sparse matrix, path or source of shape (n_samples, n_features), optional
+        As in the fit, where some entries are unknown; what ``missing`` of the model says of them is known.
 
     Returns
     -------
@@ -168,14 +174,21 @@ def judge(model: Any, X: Any, *, random_state: int = 0, sample_weight: Any = Non
             f"{type(model).__name__}",
             parameter="model",
         )
-    source, H = opened(X, model)
+    source, H, observed = opened(X, model, mask=mask)
     inner = getattr(model, "estimator_", model)
     again = model._again() if hasattr(model, "_again") else model
-    return judged(H, inner, again, source, random_state=random_state, sample_weight=sample_weight)
+    return judged(H, inner, again, source, random_state=random_state, sample_weight=sample_weight, observed=observed)
 
 
 def judged(
-    H: Array, model: Any, again: Any, source: RowSource, *, random_state: int = 0, sample_weight: Any = None
+    H: Array,
+    model: Any,
+    again: Any,
+    source: RowSource,
+    *,
+    random_state: int = 0,
+    sample_weight: Any = None,
+    observed: Observed = COMPLETE,
 ) -> Verdicts:
     """What `judge` says, of parts and of what finds them again.
 
@@ -193,6 +206,8 @@ def judged(
         For the halves.
     sample_weight : array-like of shape (n_samples,), optional
         How often each sample counts.
+    observed : Observed
+        Whether the rows have holes, and how many.
 
     Returns
     -------
@@ -200,13 +215,16 @@ def judged(
         One row a part.
     """
     H = np.asarray(H, np.float64)
+    if observed.holes:
+        again = _of_holes(again, source)
     if sample_weight is not None:
         source, sample_weight = that_count(source, check_weights(sample_weight, source.shape[0]))
     _check_halves(source, len(H))
     rng = np.random.default_rng(random_state)
-    found = [_fitted(again, source, chosen, other, sample_weight) for chosen, other in _halves(source, rng)]
+    told = {"sample_weight": sample_weight, "feature_weight": getattr(model, "feature_weight_", None)}
+    found = [_fitted(again, source, chosen, other, **told) for chosen, other in _halves(source, rng)]
     errors = np.array([_errors(H, parts) for parts in found])
-    facts = _facts(source, H, errors, found, rng)
+    facts = _facts(source, H, errors, found, rng, observed)
     below, colour = getattr(model, "below_zero_", np.zeros(len(H))), float(getattr(model, "colour_", 1.0))
     for fact, share in zip(facts, below, strict=True):
         fact |= {"below_zero": float(share), "colour": colour}
@@ -242,7 +260,13 @@ def _halves(source: RowSource, rng: np.random.Generator) -> Iterator[tuple[npt.N
 
 
 def _fitted(
-    model: Any, source: RowSource, half: npt.NDArray[np.bool_], other: bool, weights: Array | None
+    model: Any,
+    source: RowSource,
+    half: npt.NDArray[np.bool_],
+    other: bool,
+    *,
+    sample_weight: Array | None,
+    feature_weight: Array | None,
 ) -> Array | None:
     """The parts of a half; None if it cannot be fitted."""
     again = clone(model)
@@ -256,7 +280,8 @@ def _fitted(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fewer samples: what they do to parts is what is asked
         try:
-            told = {} if weights is None else {"sample_weight": weights[half]}
+            told = {} if sample_weight is None else {"sample_weight": sample_weight[half]}
+            told |= {} if feature_weight is None else {"feature_weight": feature_weight}
             return np.asarray(ended(again.fit(source.choose(half), **told)).components_, np.float64)
         except InputError as error:
             if error.parameter == "sample_weight":  # no half takes them
@@ -271,11 +296,30 @@ def _errors(H: Array, found: Array | None) -> Array:
     return np.asarray(match_components(found, H).errors)
 
 
+def _of_holes(model: Any, source: RowSource) -> Any:
+    """What is fitted to halves of rows with holes, which are NaN in dense blocks and what sparse ones do not store."""
+    if "missing" not in model.get_params(deep=False):
+        raise InputError(
+            f"{{parameter}}: {type(model).__name__} takes no data with unknown entries, so its parts are not judged",
+            parameter="mask",
+            kind="not-judged",
+        )
+    return clone(model).set_params(missing=missing_in(source))
+
+
 def _facts(
-    source: RowSource, H: Array, errors: Array, found: list[Array | None], rng: np.random.Generator
+    source: RowSource,
+    H: Array,
+    errors: Array,
+    found: list[Array | None],
+    rng: np.random.Generator,
+    observed: Observed,
 ) -> list[dict[str, float]]:
     k = len(H)
-    W = np.asarray(nnls(H, source))
+    if observed.holes:
+        W = np.asarray(source.map_rows(partial(decode_incomplete, parts=Parts(H)), width=k))
+    else:
+        W = np.asarray(nnls(H, source))
     mass = W * np.abs(H).sum(axis=1)
     share = mass[mass.any(axis=1)] / mass[mass.any(axis=1)].sum(axis=1, keepdims=True)
     least = np.quantile(share, SELDOM, axis=0) if len(share) else np.zeros(k)
@@ -284,7 +328,7 @@ def _facts(
     height = np.abs(H).max(axis=1)
     lowest = H.min(axis=1) / np.where(height > 0.0, height, 1.0)
     mixed = _mixed(H, found)
-    noise, room = _within_span(source, H, rng)
+    noise, room = _within_span(source, H, rng, observed)
     if _signed(source, H):  # nothing is held at zero: neither are parts wrong for being negative, nor is that a bound
         lowest, room = np.zeros(k), np.zeros(k)
     return [
@@ -326,11 +370,14 @@ def _mixed(H: Array, found: list[Array | None]) -> Array:
     return result
 
 
-def _within_span(source: RowSource, H: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+def _within_span(source: RowSource, H: Array, rng: np.random.Generator, observed: Observed) -> tuple[Array, Array]:
     """Relative errors of the parts by noise alone, and how far each can move alone."""
     k = len(H)
     try:
-        span = span_of(source, np.abs(H), None, rng)
+        if observed.holes:
+            span = span_of_incomplete(source, np.abs(H), known=observed.known(source.shape))
+        else:
+            span = span_of(source, np.abs(H), None, rng)
     except InputError:
         return np.full(k, np.inf), np.ones(k)
     if span.variance is None:

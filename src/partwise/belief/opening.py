@@ -8,38 +8,38 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.estimators.naming import default_name
+from partwise.estimators.observing import Told, observe
 from partwise.exceptions import InputError, Place
 from partwise.io.opening import open_source
 from partwise.linalg.nnls import check_components
-from partwise.sources import RowSource, inspect
+from partwise.sources import RowSource
+from partwise.sources.observed import Observed
 
 Array = npt.NDArray[Any]
 
 
-def opened(X: Any, model: Any) -> tuple[RowSource, Array]:
-    """The data, prepared as the model has it, and the components, of a fitted estimator or as an array."""
+def opened(X: Any, model: Any, *, mask: Any = None) -> tuple[RowSource, Array, Observed]:
+    """The data, prepared as the model has it, the components, of a fitted estimator or as an array, and what is known.
+
+    Holes are what the model and the mask say.
+    """
     source = open_source(X)
     if hasattr(model, "fit") and not hasattr(model, "components_"):
         raise InputError(
             f"{{parameter}}: this {type(model).__name__} has no components_; fit it first", parameter="model"
         )
-    if getattr(model, "missing", None) is not None:  # zeros that are not known would count as data
-        raise InputError(
-            "{parameter} was fitted to data of which entries may be unknown, and parts are judged on complete data",
-            parameter="model",
-            kind="not-judged",
-        )
     H = check_components(getattr(model, "components_", model), source.shape[1], name="model")
     if hasattr(model, "preparation_"):
         source = model.preparation_.apply(source)
-    inspect(source).check(allow_negative=True)
+    source, observed, seen = observe(source, getattr(model, "missing", None), Told(mask=mask))
+    seen.check(allow_negative=True)
     if len(H) > min(source.shape):
         raise InputError(
             f"{{parameter}} has {len(H)} parts, more than the {min(source.shape)} dimensions that the data can have",
             parameter="model",
             kind="too-many-components",
         )
-    return source, np.asarray(H, np.float64)
+    return source, np.asarray(H, np.float64), observed
 
 
 def sums(H: Array) -> Array:

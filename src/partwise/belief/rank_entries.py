@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from partwise.belief.rank_rule import Answer
 from partwise.estimators import HALS
+from partwise.estimators.observing import missing_in
 from partwise.outcomes import ended
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
@@ -73,8 +74,7 @@ def by_entries(errors: Array, most: int) -> Answer:
 def _error(source: RowSource, k: int, seed: tuple[int, int]) -> float:
     numbers = source.place(np.arange(source.shape[0], dtype=np.int64))
     rest = source.derive(partial(_kept, seed=seed), numbers)
-    sparse = blocks.is_sparse(source.take([0]))
-    model = HALS(k, missing="zeros" if sparse else "nan", init="random", tol=ENOUGH, random_state=seed[1])
+    model = HALS(k, missing=missing_in(source), init="random", tol=ENOUGH, random_state=seed[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         W = model.fit_transform(rest)

@@ -33,21 +33,24 @@ NOISY = 0.8
 class Variance:
     """Variance of an entry of the data: ``floor + slope * mean``, where rows and columns are divided by their scales.
 
-    The mean is ``sum_a rows[i, a] columns[f, a]``. A slope of zero is noise of one size, a floor of zero counts.
+    The mean is ``sum_a rows[i, a] columns[f, a]``. A slope of zero is noise of one size, a floor of zero counts. Where
+    entries are unknown, what is known of a row or column tells so many times less of it (`row_loss`, `column_loss`).
     """
 
     floor: float
     slope: float
     rows: Array  # (n, k)
     columns: Array  # (m, k)
+    row_loss: Array | None = None  # (n,)
+    column_loss: Array | None = None  # (m,)
 
     def of_rows(self) -> Array:
         """Coefficients of the forms below for every row: the floor, and the slope times each part's amount."""
-        return _coefficients(self.floor, self.slope, self.rows)
+        return _coefficients(self.floor, self.slope, self.rows, self.row_loss)
 
     def of_columns(self) -> Array:
         """The same for every column."""
-        return _coefficients(self.floor, self.slope, self.columns)
+        return _coefficients(self.floor, self.slope, self.columns, self.column_loss)
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ def span_of(source: RowSource, H: Array, noise: Any, rng: np.random.Generator) -
         )
     K = K / sums(K * columns)[:, None]
     U = np.asarray(source.map_rows(partial(_weights_block, P=np.linalg.pinv(K)), width=k, dtype=np.float64))
-    variance, outside = _variance(source, U, K, rows, columns, deviation)
+    variance, outside = noise_outside(source, U, K, rows, columns, deviation)
     return Span(K, U, columns, rows, variance, outside)
 
 
@@ -186,23 +189,34 @@ def _scales(noise: Any, shape: tuple[int, int]) -> tuple[Array, Array, float | N
     return found[0], found[1], None
 
 
-def _variance(
-    source: RowSource, U: Array, K: Array, rows: Array, columns: Array, deviation: float | None
+def noise_outside(
+    source: RowSource,
+    U: Array,
+    K: Array,
+    rows: Array,
+    columns: Array,
+    deviation: float | None,
+    known: int | None = None,
 ) -> tuple[Variance | None, float]:
-    """The noise from what is left outside the span, by weighted least squares on the mean; and the share outside."""
+    """The noise from what is left outside the span, by weighted least squares on the mean; and the share outside.
+
+    So many entries are ``known`` of rows with holes.
+    """
     n, m = source.shape
-    k = len(K)
+    k, count = len(K), n * m if known is None else known
     r, c = np.maximum(U, 0.0) / rows[:, None], np.maximum(K, 0.0).T / columns[:, None]
     middle = float(r.mean(axis=0) @ c.mean(axis=0)) * k
     left, norm, moments = source.reduce(
-        partial(_moments_block, K=K, c=c, middle=middle or 1.0), source.place(U), source.place(r)
+        partial(_moments_block, K=K, c=c, middle=middle or 1.0, holes=known is not None),
+        source.place(U),
+        source.place(r),
     )
     outside = float(left / norm) if norm > 0.0 else 0.0
     if deviation == 0.0 or (deviation is None and outside <= EXACT):
         return None, outside
     if deviation is not None:
         return Variance(deviation**2, 0.0, r, c), outside
-    free = max((n - k) * (m - k), 1) / (n * m)  # k dimensions of both sides went into the fit
+    free = max(count - k * (n + m - k), 1) / count  # k dimensions of both sides went into the fit
     ones, mean, square, residual, product = (float(x) for x in moments)
     floor, slope = _nonnegative_line(ones, mean, square, residual / free, product / free)
     return Variance(floor, slope, r, c), outside
@@ -222,25 +236,30 @@ def _nonnegative_line(ones: float, mean: float, square: float, residual: float, 
 
 
 def _moments_block(
-    block: Block, U: Array, r: Array, *, K: Array, c: Array, middle: float
+    block: Block, U: Array, r: Array, *, K: Array, c: Array, middle: float, holes: bool
 ) -> tuple[float, float, Array]:
     """Squares of the residual and of the data, and moments of both beside the mean, weighted for relative errors."""
     left = norm = 0.0
     moments = np.zeros(5)
     for a, b in blocks.row_chunks(block):
-        Y = blocks.to_dense(block[a:b])
+        part = block[a:b]
+        Y = blocks.to_dense(blocks.zeroed(part) if holes else part)
         R2 = (Y - U[a:b] @ K) ** 2
         mean = r[a:b] @ c.T
         w = (middle + mean) ** -2.0
+        if holes:
+            M = blocks.to_dense(blocks.known(part))
+            R2, w = M * R2, M * w
         wm = w * mean
         left, norm = left + float(R2.sum()), norm + float(np.square(Y, dtype=np.float64).sum())
         moments += [w.sum(), wm.sum(), (wm * mean).sum(), (w * R2).sum(), (wm * R2).sum()]
     return left, norm, moments
 
 
-def _coefficients(floor: float, slope: float, amounts: Array) -> Array:
+def _coefficients(floor: float, slope: float, amounts: Array, loss: Array | None) -> Array:
     first = np.full((len(amounts), 1), floor)
-    return first if slope == 0.0 else np.c_[first, slope * amounts]
+    found = first if slope == 0.0 else np.c_[first, slope * amounts]
+    return found if loss is None else found * loss[:, None]
 
 
 def _scaled_block(block: Block, rows: Array, *, columns: Array) -> Block:

@@ -162,7 +162,7 @@ def judged(fitted: Fitted, source: RowSource) -> Any:
     try:
         return judge(fitted.model, source)
     except InputError as error:
-        why = "that takes data without unknown entries" if error.kind == "not-judged" else error.worded("the data", "")
+        why = error.worded("the data", "")
         fitted.warnings.append(sentence(UserWarning(f"the parts were not judged: {why}")))
         fitted.kinds.append("not-judged")
         return None

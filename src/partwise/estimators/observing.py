@@ -80,6 +80,19 @@ def observe(source: RowSource, missing: str | None, told: Told = NOTHING) -> tup
     return source, observed, _inspected(source, observed)
 
 
+def missing_in(source: RowSource) -> str:
+    """What stands for an unknown entry in rows with holes: NaN in dense blocks, what sparse ones do not store."""
+    return "zeros" if blocks.is_sparse(source.take([0])) else "nan"
+
+
+def check_alone(observed: Observed, preparation: str, weighing: Any) -> None:
+    """Refuse a preparation of rows with holes, and weighing beside them or weights."""
+    if preparation != "none" and observed.holes:
+        raise InputError("{parameter} is for data without unknown entries", parameter="preparation")
+    if weighing is not None and not observed.plain:
+        raise InputError("{parameter} is for data without holes and without weights of your own", parameter="weighing")
+
+
 def startable(source: RowSource, observed: Observed) -> RowSource:
     """Rows that a start can be made of: holes filled with what row and column are like, samples as large as they count.
 
