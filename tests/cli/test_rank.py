@@ -44,7 +44,9 @@ def test_of_incomplete_data_entries_that_are_left_out_decide(program: Program) -
     assert "nan" not in out
     assert "--preprocess" in program("rank", "holes.csv", "--missing", "nan", "--preprocess", "log1p", code=2)[1]
     program("fit", "holes.csv", "--missing", "nan", "-o", "out", "-q")
-    assert (manifest("out")["job"]["method"], manifest("out")["parameters"]["n_components"]) == ("hals", 3)
+    assert (manifest("out")["job"]["method"], manifest("out")["parameters"]["n_components"]) == ("parts", 3)
+    assert manifest("out")["noise"]["sentence"].startswith("not measured")
+    assert len(manifest("out")["verdicts"]) == 3
 
 
 def test_a_folder_keeps_what_is_finished(program: Program, table: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 import partwise as pw
@@ -197,3 +198,58 @@ def test_units_and_preparation() -> None:
     prepared = pw.Parts(4, judge=False, random_state=0).set_preparation("unit").fit(X)
     np.testing.assert_allclose(prepared.transform(7.0 * X), prepared.transform(X), atol=1e-12)
     np.testing.assert_allclose(prepared.proportions(X).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("form", ["nan", "mask", "sparse"])
+@pytest.mark.parametrize(("kind", "method"), [("white", "hals"), ("rounded", "hals"), ("counts", "likelihood")])
+def test_incomplete_data(kind: str, method: str, form: str) -> None:
+    """The method by what holds without a noise that is measured, the number by entries left out, and verdicts."""
+    rng = np.random.default_rng(0)
+    H = rng.gamma(0.4, size=(3, 40)) + 1e-3
+    S = few(rng, 300, 3) @ H
+    made = {
+        "white": lambda: np.maximum(S + 0.05 * rng.standard_normal(S.shape), 1e-9),
+        "rounded": lambda: np.round(np.maximum(100.0 * S + 5.0 * rng.standard_normal(S.shape), 0.0)),
+        "counts": lambda: rng.poisson(50.0 * S + 1.0).astype(float),
+    }
+    X, known = made[kind](), rng.random(S.shape) < 0.8
+    data: Any = np.where(known, X, 7.0 if form == "mask" else np.nan)
+    if form == "sparse":
+        data = sp.csr_array((X[known], np.nonzero(known)), shape=X.shape)
+    told = {"mask": known} if form == "mask" else {}
+    missing = {"nan": "nan", "sparse": "zeros"}.get(form)
+    asked = "auto" if (form, kind) == ("nan", "white") else 3
+    model = pw.Parts(asked, missing=missing, random_state=0).fit(data, **told)
+    assert (model.method_.name, model.n_components_, model.noise_) == (method, 3, None)
+    assert model.method_.facts["unknown"] == pytest.approx(0.2, abs=0.02)
+    assert {row.verdict for row in model.verdicts_} <= {"found again", "roughly"}
+    assert error(model, H) < 0.1
+    told_of = model.explain()
+    assert "Noise: not measured: entries are unknown" in told_of
+    assert "20% of the entries are unknown" in told_of
+    np.testing.assert_allclose(model.transform(data, **told), model.estimator_.transform(data, **told))
+    if form != "sparse":
+        filled = model.impute(data, **told)
+        np.testing.assert_array_equal(filled[known], X[known])
+        assert np.isfinite(filled).all()
+
+
+def test_incomplete_data_that_cannot_be_is_refused_by_name(tmp_path: Path) -> None:
+    X, _ = data("white")
+    X = np.maximum(X, 0.0)
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    with pytest.raises(InputError, match="method: Facets takes no data with unknown entries"):
+        pw.Parts(4, method="facets", missing="nan").fit(holes)
+    with pytest.raises(InputError, match="weighing is for data without holes"):
+        pw.Parts(4, missing="nan").set_weighing("noise").fit(holes)
+    with pytest.raises(InputError, match="NaN"):
+        pw.Parts(4).fit(holes)
+    whole = pw.Parts(4, missing="nan", judge=False, random_state=0).fit(X)
+    assert whole.noise_ is not None
+    with pytest.raises(InputError, match="has weights for complete samples alone"):
+        whole.transform(holes)
+    model = pw.Parts(4, missing="nan", judge=False, random_state=0).fit(holes)
+    pw.save(model, tmp_path / "model.safetensors")
+    kept = pw.load(tmp_path / "model.safetensors")
+    assert (kept.explain(), kept.noise_) == (model.explain(), None)
+    np.testing.assert_array_equal(kept.transform(holes), model.transform(holes))

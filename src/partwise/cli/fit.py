@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 OUT = Path("partwise-fit")
 METHOD = "Method"
-INCOMPLETE = "hals"  # the method of data with unknown entries, where none is named: the front door takes all for known
 LIMITS = ("max_iter", "tol")  # that a run which they have ended may go on with others
 
 
@@ -292,8 +291,6 @@ def _job(data: str | None, given: dict[str, Any], manifest: dict[str, Any] | Non
             rest = f"{running.place} holds no run to go on with: " if running.resume else ""
             raise Failure(f"{rest}give DATA, the file to read (partwise fit --help says more)", 2)
         asked = of_field(data, given)
-        if "missing" in asked.get("options", {}):
-            asked.setdefault("method", INCOMPLETE)
         return _checked(Job(data, **asked))
     before = _checked(Job.of_json(manifest["job"], str(manifest["data"].get("path"))))
     if "options" in given:

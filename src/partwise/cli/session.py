@@ -387,7 +387,7 @@ def _noise(model: Any, source: RowSource) -> dict[str, Any]:
     """What lies outside as many dimensions as there are parts, in the data as the model sees it."""
     from partwise.report.facts import noise_of
 
-    if getattr(model, "missing", None) is not None:
+    if getattr(model, "missing", None) is not None and getattr(model, "noise_", None) is None:
         return {"sentence": "not measured: entries may be unknown"}
     found = noise_of(model, model.preparation_.apply(source))
     return dict(plain(found.facts() | {"sentence": str(found)}))

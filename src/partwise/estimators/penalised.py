@@ -16,7 +16,8 @@ from partwise.algorithms.engine import PENALTIES, Divergence, ElasticNet, Factor
 from partwise.algorithms.loop import State
 from partwise.estimators.base import Iterative, is_pair, weights_of
 from partwise.estimators.emptying import emptying_factor
-from partwise.estimators.observing import MISSING, NOTHING, Told, observe, startable, unknown_columns
+from partwise.estimators.imputing import Imputing
+from partwise.estimators.observing import MISSING, NOTHING, Told, check_alone, observe, startable, unknown_columns
 from partwise.exceptions import InputError
 from partwise.io.objects import known
 from partwise.linalg.incomplete import Parts, decode_incomplete
@@ -35,7 +36,7 @@ _PENALTIES = {name: [Interval(Real, 0, None, closed="left")] for name in ("l1_W"
 SPECTRAL = ("nndsvd", "nndsvda", "nndsvdar")  # starts of as many parts as there are singular vectors
 
 
-class Penalised(Iterative):
+class Penalised(Imputing, Iterative):
     """Elastic-net penalties on both factors, data with holes, and weights; sizes of penalties are put in here, once."""
 
     _keeps_weights = True
@@ -192,44 +193,6 @@ class Penalised(Iterative):
         source, observed = self._readable(X, Told(mask, None, None, entry_weight))
         return self._given_back(X, source.deliver(self._decode(source, observed=observed)))
 
-    def impute(self, X: Any, *, mask: Any = None) -> Array:
-        """``X`` with its unknown entries filled in by the parts: those of ``W @ components_``.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, path, Dask collection or source
-            Samples as rows, with unknown entries as ``missing`` or the mask has them.
-        mask : array-like, optional
-            As in ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            Known entries as they are.
-
-        Examples
-        --------
-        >>> import numpy as np, partwise as pw
-        >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 1.0, 2.0])
-        >>> X[1, 2] = np.nan
-        >>> pw.HALS(1, missing="nan").fit(X).impute(X).round(6)
-        array([[1., 1., 2.],
-               [2., 2., 4.],
-               [3., 3., 6.]])
-        """
-        check_is_fitted(self)
-        source, observed = self._readable(X, Told(mask=mask))
-        W = self._decode(source, observed=observed)
-        if not observed.holes:
-            return np.asarray(source.map_rows(blocks.to_dense, width=source.shape[1]))
-        Ht = np.ascontiguousarray(self.components_.T, source.dtype)
-        return np.asarray(source.map_rows(partial(_completed, Ht=Ht), W, width=source.shape[1]))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "nan"
-        return tags
-
     @property
     def _sums_samples(self) -> bool:
         return True
@@ -275,11 +238,7 @@ class Penalised(Iterative):
 
     def _observe(self, source: RowSource, told: Told = NOTHING) -> tuple[RowSource, Observed, Inspection]:
         source, observed, seen = observe(source, self.missing, told)
-        if not observed.plain and self.preparation != "none" and observed.holes:
-            raise InputError("{parameter} is for data without unknown entries", parameter="preparation")
-        if not observed.plain and self.weighing is not None:
-            message = "{parameter} is for data without holes and without weights of your own"
-            raise InputError(message, parameter="weighing")
+        check_alone(observed, self.preparation, self.weighing)
         return source, observed, seen
 
     def _run(self, X: Any, truth: Any, state: State | None, told: Told) -> tuple[RowSource, Array]:
@@ -395,7 +354,3 @@ def _scaled(block: Block, *, decode: Any, factors: Array) -> Array:
 
 def _value(block: Block, W: Array, *beside: Block, H: Array, loss: Divergence) -> float:
     return loss.block_value(block, W, H, *beside)
-
-
-def _completed(block: Block, W: Array, *, Ht: Array) -> Array:
-    return blocks.completed(block, W, Ht)

@@ -15,18 +15,22 @@ from partwise.belief.judging import judged
 from partwise.belief.telling import verdict_line
 from partwise.estimators.base import Ended, Factorization
 from partwise.estimators.catalog import AUTO, find_method
+from partwise.estimators.imputing import Imputing
+from partwise.estimators.observing import MISSING, Told, check_alone, missing_in, observe
 from partwise.exceptions import DegenerateDataWarning, InputError, warn_user
+from partwise.io.objects import known
 from partwise.noise import Noise, measure_noise
 from partwise.outcomes import Stop
-from partwise.parts.methods import Chosen, find_parts
-from partwise.parts.telling import undetermined, unsure_of
-from partwise.sources import GeneratedSource, RowSource, inspect
+from partwise.parts.methods import Chosen, find_incomplete, find_parts, takes_holes
+from partwise.parts.telling import UNMEASURED, undetermined, unsure_of
+from partwise.sources import GeneratedSource, Inspection, RowSource, inspect
 from partwise.sources.inspection import steady
+from partwise.sources.observed import Observed
 
 Array = npt.NDArray[Any]
 
 
-class Parts(Ended, Factorization):
+class Parts(Imputing, Ended, Factorization):
     """The parts of a matrix, and whether to believe them: noise, number, method and verdicts, each told.
 
     The front door. It measures the noise, chooses the number of parts unless it is given, takes the method that such
@@ -43,6 +47,11 @@ class Parts(Ended, Factorization):
         data is like, see `method_`.
     judge : bool, default=True
         Whether to judge the parts, which takes four fits to halves of the samples.
+    missing : {"nan", "zeros"}, optional
+        What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored). Noise is then not
+        measured, the number of parts is that with which entries are predicted best that were left out, and the method
+        is :class:`partwise.HALS`, or :class:`partwise.Likelihood` of whole numbers whose noise grows with their means.
+        By default every entry is known, and NaN is refused.
     random_state : int, Generator or RandomState, optional
         Seed.
 
@@ -50,8 +59,8 @@ class Parts(Ended, Factorization):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The parts. Of data without negative entries they have none.
-    noise_ : Noise
-        What was measured of what so many parts leave over (:func:`partwise.measure_noise`).
+    noise_ : Noise or None
+        What was measured of what so many parts leave over (:func:`partwise.measure_noise`); None of incomplete data.
     choice_ : RankChoice or None
         What :func:`partwise.choose_k` said of the number of parts; None if that was given.
     method_ : Chosen
@@ -85,6 +94,7 @@ class Parts(Ended, Factorization):
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({AUTO}), None],
         "method": [str],
         "judge": ["boolean"],
+        "missing": [StrOptions(set(MISSING)), None],
     }
 
     def __init__(
@@ -93,12 +103,77 @@ class Parts(Ended, Factorization):
         *,
         method: str = AUTO,
         judge: bool = True,
+        missing: str | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.method = method
         self.judge = judge
+        self.missing = missing
         self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, mask: Any = None) -> Self:
+        """Find the parts of ``X``, and judge them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, path, Dask collection or source
+            Samples as rows; anything that :func:`partwise.open_source` takes.
+        y : ignored
+            There for scikit-learn's interface.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample is there, in whole numbers.
+        mask : array-like, sparse matrix, path or source of shape (n_samples, n_features), optional
+            True, or not zero, where an entry is known; a sparse one has what it stores.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._fit_whole(X, told=Told(mask, sample_weight))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None, mask: Any = None) -> Any:
+        """Find the parts of ``X`` and return its weights, which equal those of ``transform(X)``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, path, Dask collection or source
+            Samples as rows.
+        y : ignored
+            There for scikit-learn's interface.
+        sample_weight, mask : array-like, optional
+            As in ``fit``.
+
+        Returns
+        -------
+        ndarray or Dask array of shape (n_samples, n_components)
+            Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
+            ``set_output`` asks for frames.
+        """
+        return self._fit_decoded(X, told=Told(mask, sample_weight))
+
+    def transform(self, X: Any, *, mask: Any = None) -> Any:
+        """Weights of ``X`` for the parts found, each sample by itself.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, path, Dask collection or source
+            Samples as rows; unknown entries are left out.
+        mask : array-like, optional
+            As in ``fit``.
+
+        Returns
+        -------
+        ndarray or Dask array of shape (n_samples, n_components)
+            Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
+            ``set_output`` asks for frames.
+        """
+        check_is_fitted(self)
+        X = known(X)
+        source, observed = self._readable(X, Told(mask))
+        return self._given_back(X, source.deliver(self._decode(source, observed=observed)))
 
     @property
     def stop_(self) -> Stop:  # type: ignore[override]
@@ -126,7 +201,8 @@ class Parts(Ended, Factorization):
         """
         check_is_fitted(self)
         number = f"{len(self.components_)}, as was asked" if self.choice_ is None else str(self.choice_)
-        return {"Noise": str(self.noise_), "Number of parts": number, "Method": str(self.method_)}
+        noise = UNMEASURED if self.noise_ is None else str(self.noise_)
+        return {"Noise": noise, "Number of parts": number, "Method": str(self.method_)}
 
     def explain(self) -> str:
         """What was found and decided, and which parts to believe.
@@ -142,7 +218,11 @@ class Parts(Ended, Factorization):
     def _again(self) -> Self:
         """The same recipe for other samples: what was decided stays so."""
         settled = type(self)(
-            len(self.components_), method=self.method_.name, judge=False, random_state=self.random_state
+            len(self.components_),
+            method=self.method_.name,
+            judge=False,
+            missing=self.missing,
+            random_state=self.random_state,
         )
         return settled.set_weighing(self._how)
 
@@ -172,10 +252,13 @@ class Parts(Ended, Factorization):
             seen = inspect(rows)
         with steady(source):
             k, self.choice_ = self._count(rows)
-            self.noise_ = self._noise(rows, min(k, *rows.shape))
-            self.estimator_, self.method_ = find_parts(
-                rows, k, seen, self.noise_, method=method, weighing=self.weighing, seed=self.random_state, copies=copies
-            )
+            how: dict[str, Any] = {"method": method, "seed": self.random_state, "copies": copies}
+            if self._observed.holes:
+                self.noise_ = None
+                self.estimator_, self.method_ = find_incomplete(rows, k, self._observed, **how)
+            else:
+                self.noise_ = self._noise(rows, min(k, *rows.shape))
+                self.estimator_, self.method_ = find_parts(rows, k, seen, self.noise_, weighing=self.weighing, **how)
             if copies is not None:
                 self.estimator_._renumber(copies)
             self.weighing_ = self.estimator_.weighing_
@@ -188,7 +271,8 @@ class Parts(Ended, Factorization):
         """The number of parts, and the choice if there was one."""
         if self.n_components is not None and self.n_components != AUTO:
             return self._check_n_components(source.shape), None
-        choice = choose_k(source, halves="further")
+        holes = self._observed.holes
+        choice = choose_k(source, halves=None if holes else "further", missing=missing_in(source) if holes else None)
         k = choice.taken
         if choice.verdict == "undecided":
             told = DegenerateDataWarning(unsure_of(str(choice), k), kind="not-determined")
@@ -199,14 +283,15 @@ class Parts(Ended, Factorization):
         """Of what so many parts leave over, which is what the method has to live with; measured once if it can be."""
         if isinstance(self.weighing, Noise):
             return self.weighing
-        known = None if self.choice_ is None else self.choice_.noise
-        if known is not None and known.k == k and (len(known.row_scale), len(known.column_scale)) == source.shape:
-            return known
+        chosen = None if self.choice_ is None else self.choice_.noise
+        if chosen is not None and chosen.k == k and (len(chosen.row_scale), len(chosen.column_scale)) == source.shape:
+            return chosen
         return measure_noise(source, k)
 
     def _judged(self, source: RowSource, copies: Array | None) -> Verdicts | None:
         try:
-            verdicts = judged(self.components_, self.estimator_, self._again(), source, sample_weight=copies)
+            again, seen = self._again(), self._observed
+            verdicts = judged(self.components_, self.estimator_, again, source, sample_weight=copies, observed=seen)
         except InputError as error:
             if error.kind == "changed":
                 raise
@@ -225,7 +310,7 @@ class Parts(Ended, Factorization):
             raise ValueError("its estimator_ is none")
         if inner.components_.shape != self.components_.shape:
             raise ValueError("its components and those of its estimator_ differ in shape")
-        if not isinstance(self.noise_, Noise) or not isinstance(self.method_, Chosen):
+        if not isinstance(self.noise_, Noise | None) or not isinstance(self.method_, Chosen):
             raise ValueError("its noise_ or method_ is none")
         verdicts = self.verdicts_
         if verdicts is not None and not (
@@ -236,8 +321,24 @@ class Parts(Ended, Factorization):
             raise ValueError("its choice_ is none")
         self.explain()
 
+    def _observe(self, source: RowSource, told: Told) -> tuple[RowSource, Observed, Inspection]:
+        found = observe(source, self.missing, told)
+        if found[1].holes:
+            check_alone(found[1], self.preparation, None if self._how == "auto" else self.weighing)
+        return found
+
     def _decoder(self, dtype: Any) -> Any:
         return self.estimator_._decoder(dtype)
+
+    def _incomplete_decoder(self, dtype: Any, observed: Observed) -> Any:
+        if not takes_holes(type(self.estimator_)) or self.weighing_.column_scale is not None:
+            raise InputError(
+                f"{{parameter}} has unknown entries, and the parts are those of complete data by {self.method_.name}, "
+                "which has weights for complete samples alone",
+                parameter="X",
+                kind="not-finite",
+            )
+        return self.estimator_._incomplete_decoder(dtype, observed)
 
     def _check_data(self, seen: Any, *, squares: bool = True) -> None:
         super()._check_data(seen, squares=squares)

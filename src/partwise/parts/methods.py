@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from partwise.algorithms.bayes import BOTH_SIGNS, negative_signal
-from partwise.estimators import Archetypes, Bayes, Facets, Likelihood, PreconditionedSPA
+from partwise.belief.span_incomplete import span_of_incomplete
+from partwise.estimators import HALS, Archetypes, Bayes, Facets, Likelihood, PreconditionedSPA
 from partwise.estimators.base import Factorization
 from partwise.estimators.catalog import Method
+from partwise.estimators.imputing import Imputing
+from partwise.estimators.observing import missing_in
 from partwise.estimators.telling import warn_odd
 from partwise.estimators.weighing import paying
 from partwise.exceptions import InputError, warn_user
@@ -22,8 +25,9 @@ from partwise.noise import Noise
 from partwise.noise.model import COUNTS, INDEPENDENT
 from partwise.outcomes import ended
 from partwise.parts.telling import method_sentence
-from partwise.sources import Inspection, RowSource
-from partwise.sources.protocol import copied
+from partwise.sources import Inspection, RowSource, blocks
+from partwise.sources.observed import Observed
+from partwise.sources.protocol import Block, copied
 
 # weighed, such noise is (nearly) white, and evidence can be computed: a few entries far off do not spoil it
 AVERAGED = ("none", *INDEPENDENT, "heavy-tailed")
@@ -36,6 +40,9 @@ VARIES = 2.0
 ABSENT, SPARSE = 0.03, 0.3
 # In standard errors: parts that are farther away from those of a start are others; nearer than one they are the same.
 WANDERED, SAME = 3.0, 1.0
+GROWING = (
+    0.5  # share of the noise of whole numbers that grows with the mean, in counts all and in rounded readings none
+)
 FLOOR = 1e-9  # of a part, shared by its features: multiplicative rounds cannot leave zeros
 
 
@@ -124,6 +131,81 @@ def find_parts(
         return search.averaged(noise.kind, facts)
     reason = "unclear" if noise.kind == "unclear" and noise.colour < VARIES else "varies"
     return search.last(Archetypes), Chosen("archetypes", reason, noise.kind, facts)
+
+
+def find_incomplete(
+    source: RowSource,
+    k: int,
+    observed: Observed,
+    *,
+    method: Method | None = None,
+    seed: Any = None,
+    copies: Any = None,
+) -> tuple[Factorization, Chosen]:
+    """The fitted estimator for data with unknown entries, and why.
+
+    Parameters
+    ----------
+    source : RowSource
+        Rows with holes.
+    k : int
+        Number of parts.
+    observed : Observed
+        How many entries are unknown.
+    method : Method, optional
+        What is asked for by name.
+    seed : int, Generator or RandomState, optional
+        For what is drawn.
+    copies : ndarray of int, optional
+        How often each sample of the user's is there.
+
+    Returns
+    -------
+    estimator : Factorization
+        Fitted.
+    chosen : Chosen
+        The method, and why.
+    """
+    search, missing = _Search(source, k, None, seed, copies), missing_in(source)
+    if method is not None:
+        if not takes_holes(method.kind):
+            raise InputError(
+                f"{{parameter}}: {method.estimator} takes no data with unknown entries; HALS, ANLS, MU, Likelihood and "
+                "MiniBatchNMF do",
+                parameter="method",
+            )
+        return search.last(method.kind, missing=missing), Chosen(method.name, "asked")
+    facts = {"unknown": observed.unknown}
+    if not source.reduce(_broken_block):  # whole numbers, which an instrument may have rounded
+        found = search.fit(HALS, missing=missing)
+        facts["growing"] = _growing(source, found.components_, observed)
+        if facts["growing"] > GROWING:
+            return search.last(Likelihood, missing=missing), Chosen("likelihood", "known-counts", facts=facts)
+        return search.end(found), Chosen("hals", "known", facts=facts)
+    return search.last(HALS, missing=missing), Chosen("hals", "known", facts=facts)
+
+
+def takes_holes(kind: Any) -> bool:
+    """Whether a method takes data with unknown entries."""
+    return issubclass(kind, Imputing)
+
+
+def _growing(source: RowSource, H: Any, observed: Observed) -> float:
+    """The share of the noise at the mean entry that grows with the mean; none where that is not told."""
+    try:
+        variance = span_of_incomplete(source, H, known=observed.known(source.shape)).variance
+    except InputError:
+        return 0.0
+    if variance is None:
+        return 0.0
+    grown = variance.slope * float(np.maximum(variance.rows.mean(axis=0) @ variance.columns.mean(axis=0), 0.0))
+    return grown / max(variance.floor + grown, np.finfo(float).tiny)
+
+
+def _broken_block(block: Block) -> int:
+    """How many known entries are no whole numbers."""
+    x = blocks.values(blocks.zeroed(block))
+    return int(np.count_nonzero(x != np.round(x)))
 
 
 class _Search:

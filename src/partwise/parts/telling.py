@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from partwise.parts.methods import Chosen
 
+UNMEASURED = "not measured: entries are unknown"
 REASONS = {
     "asked": "it was asked for by name",
     "signed": "the data has negative entries, and more than noise makes ({negative:.0%} of the squares of the signal), "
@@ -24,6 +25,9 @@ REASONS = {
     "unclear": "no simple kind of noise fits what is beside the parts; means of the purest samples suffer least from "
     "noise that is not independent",
     "nothing": "there is nothing in the data",
+    "known": "{unknown:.0%} of the entries are unknown, and what is known is fitted by squares",
+    "known-counts": "{unknown:.0%} of the entries are unknown, and the others are whole numbers whose noise grows with "
+    "their means ({growing:.0%} of it)",
 }
 
 
