@@ -90,7 +90,10 @@ def test_features_that_are_not_there_are_named():
 def test_pictures_have_names_and_axes():
     pytest.importorskip("matplotlib")
     model = pw.SPA(2).fit(X)
-    assert [ax.get_title() for ax in model.plot()] == ["Part 1", "Part 2"]
+    plt = pytest.importorskip("matplotlib.pyplot")
+    shown = model.plot()
+    assert [ax.get_title() for ax in shown] == ["Part 1", "Part 2"]
+    assert plt.gcf() is shown[0].figure  # what plt.show(), plt.savefig() and notebooks show
     curves = pw.plots.plot_parts(np.eye(2, 30), feature_names=[f"{400 + j} nm" for j in range(30)])
     assert curves[0].get_xlabel() == "nm"
     assert len(curves[0].lines) == 1

@@ -142,3 +142,17 @@ def test_names_of_dask_data_frames():
     model = pw.SPA(2).fit(frame)
     assert model.feature_names_in_.tolist() == NAMES
     np.testing.assert_allclose(np.asarray(model.transform(frame[NAMES[::-1]])), PLAIN.transform(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_text_are_named(library: str):
+    frame = pytest.importorskip(library).DataFrame(
+        {"id": ["s1", "s2", "s3"], "a": [1.0, 2.0, 3.0], "b": [2, 1, 0], "tissue": ["x", "1.5", "y"]}
+    )
+    for model in (pw.SPA(1), pw.Parts(1)):
+        with pytest.raises(
+            InputError, match=r"X must hold numbers, and has text in 'id', 'tissue' \('s1'\): drop such"
+        ):
+            model.fit(frame)
+    numbers = pytest.importorskip(library).DataFrame({"a": ["1", "2", "4"], "b": [True, False, True]})
+    assert pw.SPA(1).fit(numbers[["a"]]).components_.tolist() == [[4.0]]  # as scikit-learn takes them

@@ -41,7 +41,7 @@ from partwise.metrics.residuals import residual_sums
 from partwise.outcomes import KKT, Stop
 from partwise.sources import GeneratedSource, Inspection, RowSource, blocks, brings_own_rows, inspect
 from partwise.sources.inspection import check_steady, steady
-from partwise.sources.names import difference, names_of
+from partwise.sources.names import check_columns, difference, names_of
 from partwise.sources.observed import COMPLETE, Observed
 from partwise.sources.passes import single_blas_thread
 from partwise.sources.protocol import copied
@@ -545,6 +545,7 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
             return source
         X = aligned(X, fitted)
         check_form(X)  # before scikit-learn makes other numbers of it
+        check_columns(X)
         form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
         named = names_of(X) is not None
         if reset or named == (fitted is not None):

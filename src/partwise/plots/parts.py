@@ -127,20 +127,20 @@ def _positions(names: Sequence[str] | None, count: int) -> tuple[tuple[Array], s
 
 
 def axes_for(count: int, given: Any, *, wide: bool = True) -> Any:
-    """So many axes: those that were given, or new ones."""
+    """So many axes: those that were given, or new ones of pyplot, which notebooks and ``plt.show()`` show."""
     if given is not None:
         axes = np.ravel(np.asarray(given, dtype=object))
         if len(axes) != count:
             raise InputError(f"{{parameter}} must be {count}, one a part; got {len(axes)}", parameter="axes")
         return axes
     try:
-        from matplotlib.figure import Figure
+        from matplotlib import pyplot as plt
     except ModuleNotFoundError as error:
         raise MissingDependencyError("figures need matplotlib: pip install 'partwise[cli]'") from error
     columns = min(count, 3 if wide else 6)
     rows = -(-count // columns)
     size = (4.0 * columns, 2.4 * rows) if wide else (1.6 * columns, 1.8 * rows)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = plt.figure(figsize=size, layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in axes[count:]:
         ax.set_axis_off()

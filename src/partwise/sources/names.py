@@ -22,6 +22,35 @@ def names_of(X: Any) -> list[str] | None:
     return list(found) if isinstance(found, (list, tuple)) else None
 
 
+def check_columns(X: Any) -> None:
+    """Refuse columns of a data frame that are text, by their names: names of samples, or labels."""
+    if names_of(X) is None or not hasattr(X, "to_numpy"):
+        return
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True)
+    texts = [name for name, kind in frame.schema.items() if kind in (nw.String, nw.Object, nw.Categorical)]
+    odd = [name for name in texts if any(_is_text(value) for value in frame[name].to_list())]
+    if odd:
+        first = next(value for value in frame[odd[0]].to_list() if _is_text(value))
+        raise InputError(
+            f"{{parameter}} must hold numbers, and has text in {some(odd)} ({first!r}): drop such columns, or make one "
+            "of them the index of a pandas frame",
+            parameter="X",
+            kind="not-real",
+        )
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return True
+    except TypeError:  # None, and what is refused otherwise
+        return False
+    return False
+
+
 def column_order(have: Sequence[str], wanted: Sequence[str], *, parameter: str, other: str) -> npt.NDArray[np.int64]:
     """Where each column that is wanted is among those that there are.
 
