@@ -93,6 +93,10 @@ def test_spectra_of_a_map_with_a_library(program: Program):
     assert len(read("out/residual_spectrum.csv")) == 40
     page = Path("out/report.html").read_text()
     assert page.count("as a map") == 4  # three parts and what is left
+    said = program("fit", "cube.npy", "-k", 2, "--method", "spa", "--no-judge", "-o", "o1")
+    assert "6 images of 8 x 40; --as spectra takes them for 6 x 8 pixels of 40 bands" in " ".join(
+        " ".join(said).split()
+    )
     said = program("fit", "data.csv", "-k", 2, "-o", "o2", "--map-shape", "6x8", code=2)[1]
     assert "--map-shape is for --as spectra" in said
     said = program("fit", "cube.npy", "-k", 2, "-o", "o3", "--as", "spectra", "--map-shape", "7x7", code=2)[1]

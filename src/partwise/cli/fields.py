@@ -33,6 +33,7 @@ AGREED = (
     "Stability: the mean cosine of the parts that the starts found with their median, 1 where all are the same. "
     "Found in: the share of the starts that have the part. The fit began at these medians."
 )
+CUBES = ("MATLAB", "npy", "npz")  # of three dimensions, which say nothing of what they are
 UNCHANGED = ("none", "unit")  # preparations of samples that leave the shapes of parts as they are
 FIXING = ("hals", "anls", "likelihood")  # methods that take parts as they are; the first where the field's does not
 
@@ -130,6 +131,10 @@ class Field:
     @property
     def notes(self) -> list[str]:
         """What was decided without being told."""
+        if self.job.field is None and self.table.image_shape and self.table.format in CUBES:
+            n, height, width = self.table.X.shape[0], *self.table.image_shape
+            read = f"{n} x {height} x {width} numbers are taken for {n:,} images of {height} x {width}"
+            return [f"{read}; --as spectra takes them for {n} x {height} pixels of {width} bands."]
         if self.profile is None or not self.why:
             return []
         change = f"; --as {self.profile.name} also chooses {_choice(self.profile)}" if _differs(self) else ""
