@@ -73,6 +73,20 @@ def test_directions_of_parts_that_vary_are_not_counted(scene: np.ndarray):
     assert "what is behind them is little" in str(choice)
 
 
+def test_where_one_part_more_is_found_again_what_little_is_left_is_no_number(scene: np.ndarray):
+    known = {(5, split): Halving(5, split, (0.99,) * 5, 0.0) for split in range(3)}
+    choice = pw.choose_k(scene, halves="needed", known=known)
+    assert (choice.k, choice.low, choice.guess, choice.taken, choice.basis) == (None, 3, 5, 5, "rest")
+    assert "5 parts are found again in halves of the samples: the last may be one that varies" in str(choice)
+
+
+def test_a_single_direction_behind_the_last_that_takes_most_away_is_a_part():
+    white = {"snr": 30.0, "abundances": "dirichlet", "concentration": 0.8}
+    data = pw.datasets.make_scene(n_samples=800, n_components=5, random_state=50, **white)
+    choice = pw.choose_k(data.X, halves="needed")
+    assert (choice.k, choice.low, choice.verdict, choice.basis) == (5, 4, "between", "spectrum")
+
+
 def test_what_little_is_left_is_no_number_without_halves(scene: np.ndarray):
     choice = pw.choose_k(scene, halves=False)
     assert (choice.k, choice.low, choice.taken, choice.basis) == (None, 3, 3, "rest")
@@ -161,3 +175,15 @@ def test_finished_splits_are_not_fitted_again():
 def test_the_figure_has_both_panels():
     figure = pw.choose_k(noisy("white"), halves=False).plot()
     assert [axes.get_ylabel() for axes in figure.axes] == ["share of squares", "cosine in halves"]
+
+
+@pytest.mark.parametrize("exact", [True, False], ids=["nothing left", "a thousandth left"])
+def test_the_figure_shows_how_little_is_left(exact: bool, scene: np.ndarray):
+    X = np.random.default_rng(0).random((40, 3)) @ np.random.default_rng(1).random((3, 30)) if exact else scene
+    upper = pw.choose_k(X, halves=False).plot().axes[0]
+    assert upper.get_yscale() == "log"
+    left = next(line for line in upper.lines if line.get_label() == "not explained by k directions").get_ydata()
+    low, high = upper.get_ylim()
+    shown = left[np.isfinite(left)]
+    assert len(shown) >= 2
+    assert low < shown.min() <= shown.max() < high

@@ -96,6 +96,51 @@ def test_without_a_cliff_there_is_no_number(case: str, found: dict[int, Agreemen
     assert (answer.k, answer.low, answer.high) == (None, 3, None), case
 
 
+EVERY_TENTH = agreement((0.92, 0.93, 0.91), 2, 0.95)
+APART = {3: GOOD, 4: agreement((0.4, 0.6), 3), 6: agreement((0.3,), 4, 0.8)}
+# found again in every other split
+SOME = agreement((0.99, 0.991, 0.2, 0.3, 0.99, 0.4, 0.5, 0.2), 4, 0.9)
+
+
+def test_a_number_on_which_halves_agree_four_times_as_well_as_on_its_neighbours_and_on_more_is_it():
+    assert by_halves(NO_END, APART | {2: BAD, 4: SOME}) == Answer(3, 3, None, "undecided", "halves")
+
+
+@pytest.mark.parametrize(
+    ("case", "found"),
+    [
+        ("they agree on one less: groups may have been joined", {2: GOOD}),
+        ("one less was not asked about", {}),
+        ("they agree on many more", {2: BAD, 8: agreement((0.92,), 4, 0.97)}),
+        ("of many more they find more again", {2: BAD, 8: agreement((0.1,), 5, 0.8)}),
+    ],
+)
+def test_a_number_beside_others_on_which_halves_agree_is_none(case: str, found: dict[int, Agreement]):
+    assert by_halves(NO_END, APART | {4: SOME} | found).k is None, case
+
+
+def test_noise_that_depends_on_itself_has_variants_so_no_number_stands_out():
+    coloured = seen(list(NO_END.strengths), 10, 6, "coloured")
+    assert by_halves(coloured, APART | {2: BAD, 4: SOME}).k is None
+
+
+CLIFF = seen([30, 12, 11, 10, 9, 8, 1.9, 1.8, 1.8, 1.7, 1.7, 1.6, 1.6], 9, 4, "unclear")
+
+
+@pytest.mark.parametrize(
+    ("case", "found", "k"),
+    [
+        ("nothing is found again", {2: BAD, 3: BAD, 6: BAD, 7: BAD}, 6),
+        ("halves agree far better on fewer parts", {2: GOOD, 3: BAD, 6: BAD, 7: BAD}, None),
+        ("little better", {2: EVERY_TENTH, 3: BAD, 6: agreement((0.85, 0.8, 0.88), 5), 7: BAD}, 6),
+        ("halves agree better again on more parts", {2: BAD, 6: BAD, 7: BAD, 9: agreement((0.8,), 8)}, None),
+    ],
+)
+def test_a_cliff_of_strengths_that_halves_speak_against_is_no_number(case: str, found: dict[int, Agreement], k: int):
+    assert CLIFF.cliff == 6
+    assert by_halves(CLIFF, found).k == k, case
+
+
 def test_no_more_parts_are_sure_than_there_are_directions():
     found = dict.fromkeys(range(2, 7), GOOD) | {7: BAD}
     few = seen([78, 11, 14, 2.9, 2.5, 2.4, 0.9], 5, 6, "unclear")
@@ -132,14 +177,25 @@ def test_a_spectrum_that_halves_contradict_is_not_sure():
     answer = Answer(5, 4, 8, "between", "spectrum")
     assert not contradicted(answer, {5: GOOD})
     assert contradicted(answer, {5: BAD})
-    assert unconfirmed(answer, {2: GOOD, 3: GOOD, 4: BAD, 5: BAD}) == Answer(5, 3, None, "undecided", "spectrum")
+    weak = dict.fromkeys((2, 3), agreement((0.95, 0.96, 0.95), 2, 0.96))
+    assert unconfirmed(answer, "white", weak | {4: BAD, 5: BAD}) == Answer(5, 3, None, "undecided", "spectrum")
+
+
+def test_fewer_parts_that_halves_agree_on_far_better_are_against_a_spectrum():
+    answer = Answer(5, 4, 8, "between", "spectrum")
+    no_number = Answer(None, 3, None, "undecided", "halves")
+    assert unconfirmed(answer, "white", {2: GOOD, 3: GOOD, 4: BAD, 5: BAD}) == no_number
+    peak = {2: BAD, 3: GOOD, 4: BAD, 5: BAD}
+    assert unconfirmed(answer, "white", peak) == Answer(3, 3, None, "undecided", "halves")
+    assert unconfirmed(answer, "coloured", peak) == no_number
 
 
 def test_that_little_is_left_is_a_number_where_halves_say_so():
     answer = Answer(4, 3, None, "undecided", "rest")
     assert not contradicted(answer, {4: GOOD})
     assert unasked(answer) == Answer(None, 3, None, "undecided", "rest")
-    assert unconfirmed(answer, {2: GOOD, 3: BAD, 4: BAD}) == Answer(None, 2, None, "undecided", "rest", guess=4)
+    left = unconfirmed(answer, "coloured", {2: GOOD, 3: BAD, 4: BAD})
+    assert left == Answer(None, 2, None, "undecided", "rest", guess=4)
 
 
 @pytest.mark.parametrize(

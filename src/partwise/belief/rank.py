@@ -305,7 +305,7 @@ class _Search:
         enough = self.n >= 2 * SMALLEST_HALF
         if answer is not None and answer.k is not None:
             if halves and enough and answer.verdict != "decided" and 1 < answer.k <= self.most:
-                return self._choice(self._confirmed(answer), k)
+                return self._choice(self._confirmed(answer, seen), k)
             if halves in (True, "further") and enough:
                 numbers = range(max(2, answer.k - AROUND), min(answer.k + AROUND, self.most) + 1)
                 self.planned = SPLITS * len(numbers)
@@ -331,17 +331,33 @@ class _Search:
             more = float(np.mean([2 * one.again - k for one in self.halved[k]]))
             best, since = max(best, more), 0 if more > best else since + 1
 
-    def _confirmed(self, answer: rule.Answer) -> rule.Answer:
+    def _confirmed(self, answer: rule.Answer, seen: rule.Seen) -> rule.Answer:
         """A number that the spectrum is not sure of, as halves see it: where parts vary, it has more directions."""
         assert answer.k is not None
-        self.planned = SPLITS
-        self._ask(range(answer.k, answer.k + 1))
-        if not rule.contradicted(answer, self._agreements()):
+        little = answer.basis == "rest"
+        of_strength = rule.by_strength(seen) if little else None
+        # a single direction behind is a part: those that vary have more, and halves find these again sometimes
+        if of_strength is not None and of_strength.k == answer.k + 1 and self._found_again(of_strength):
+            return of_strength
+        if self._found_again(answer):
+            if little and answer.k < self.most:
+                self._ask_gradually(answer.k + 1)
+                return rule.one_more(answer, self._agreements())
             return answer
-        self.planned = SPLITS * answer.k
+        self.planned = self.finished + SPLITS * answer.k
+        self._ask(range(answer.k, answer.k + 1))
         for k in range(2, answer.k):
             self._ask_gradually(k)
-        return rule.unconfirmed(answer, self._agreements())
+        self._confirm()
+        return rule.unconfirmed(answer, self.noise.kind, self._agreements())
+
+    def _found_again(self, answer: rule.Answer) -> bool:
+        assert answer.k is not None
+        if not 1 < answer.k <= self.most:
+            return False
+        self.planned = self.finished + SPLITS
+        self._ask_gradually(answer.k)
+        return not rule.contradicted(answer, self._agreements())
 
     def _ask_gradually(self, k: int) -> None:
         self._ask(range(k, k + 1), 1)

@@ -125,13 +125,14 @@ class Answer:
 
 def by_spectrum(seen: Seen) -> Answer | None:
     """What the spectrum decides by itself; None if samples have to be asked."""
-    answer, k = _by_strength(seen), seen.whole
+    answer, k = by_strength(seen), seen.whole
     if answer is not None and (answer.verdict == "decided" or (answer.k or 0) <= k):
         return answer
     return Answer(k, max(k - 1, 1), None, "undecided", "rest") if k else answer
 
 
-def _by_strength(seen: Seen) -> Answer | None:
+def by_strength(seen: Seen) -> Answer | None:
+    """What the strengths decide, whatever is left behind them."""
     cliff, steps = seen.cliff, seen.steps
     if cliff and cliff == seen.sampled:  # two ways to the same number: all data, and what a sample's noise is like
         steep = steps[cliff - 1] >= np.log(STEEP) and seen.strengths[cliff - 1] >= STRONG
@@ -225,11 +226,12 @@ def by_halves(seen: Seen, found: Mapping[int, Agreement]) -> Answer:
     most = max(seen.count, 1)  # of samples with hardly any noise beside a bend whatever is asked for is found again
     # in every split, so that chance does not count
     low = min(max([k for k, one in found.items() if one.worst >= FOUND], default=1), most)
-    if 1 < last <= most and last >= cliff and seen.kind != "coloured" and ends(last, found):
-        if last == cliff:
+    if 1 < last <= most and last >= cliff and seen.kind != "coloured":
+        if last == cliff and ends(last, found):
             return Answer(last, low, last + 1, "between", "halves")
-        return Answer(last, low, None, "undecided", "halves")
-    if cliff and last <= cliff:
+        if ends(last, found) or peaks(last, found):
+            return Answer(last, low, None, "undecided", "halves")
+    if cliff and last <= cliff and not comes_back(cliff, found) and not surpassed(cliff, found):
         return Answer(cliff, min(low, cliff), None, "undecided", "cliff")
     return Answer(None, low, None, "undecided", "halves" if found else "nothing")
 
@@ -239,11 +241,23 @@ def contradicted(answer: Answer, found: Mapping[int, Agreement]) -> bool:
     return answer.k is not None and answer.k in found and not found[answer.k].found
 
 
-def unconfirmed(answer: Answer, found: Mapping[int, Agreement]) -> Answer:
+def unconfirmed(answer: Answer, kind: str, found: Mapping[int, Agreement]) -> Answer:
     """What is left of a spectrum's answer where halves contradict it: directions, of which what varies has many."""
-    low = max([k for k, one in found.items() if one.worst >= FOUND], default=1)
+    low = min(answer.low, max([k for k, one in found.items() if one.worst >= FOUND], default=1))
+    last = last_found(found)
+    if kind != "coloured" and peaks(last, found):
+        return Answer(last, low, None, "undecided", "halves")
+    if answer.basis != "rest" and answer.k is not None and surpassed(answer.k, found):
+        return Answer(None, low, None, "undecided", "halves")
     guess = answer.k if answer.basis == "rest" else None
-    return replace(unasked(answer), low=min(answer.low, low), high=None, verdict="undecided", guess=guess)
+    return replace(unasked(answer), low=low, high=None, verdict="undecided", guess=guess)
+
+
+def one_more(answer: Answer, found: Mapping[int, Agreement]) -> Answer:
+    """A number that little is left by, where one part more is found again: it may be one, or a part that varies."""
+    assert answer.k is not None
+    more = answer.k + 1
+    return replace(answer, k=None, guess=more) if more in found and found[more].found else answer
 
 
 def unasked(answer: Answer) -> Answer:
@@ -268,15 +282,31 @@ def ends(last: int, found: Mapping[int, Agreement]) -> bool:
     here, next_ = found[last], found[last + 1]
     falls = 1.0 - next_.usual >= CLIFF * (1.0 - here.usual) and next_.chance <= BY_CHANCE
     behind = [min(one.again) for k, one in found.items() if last < k <= last + NEAR]
-    nearest = min([one.apart for k, one in found.items() if k > last + 1], default=np.inf)
-    return falls and max(behind) <= last + FURTHER and BACK * nearest > next_.apart
+    return falls and max(behind) <= last + FURTHER and not comes_back(last, found)
+
+
+def comes_back(k: int, found: Mapping[int, Agreement]) -> bool:
+    """Whether halves agree better again behind one part more: what these parts are is groups of parts."""
+    nearest = min([one.apart for more, one in found.items() if more > k + 1], default=np.inf)
+    return k + 1 in found and BACK * nearest <= found[k + 1].apart
 
 
 def peaks(k: int, found: Mapping[int, Agreement]) -> bool:
-    """Whether halves agree far better on a number of parts than on one less and on one more."""
+    """Whether halves agree far better on a number of parts than on one less and on every larger one.
+
+    Groups of parts, which are found again too, are seldom like that: if two of them are joined halves still agree, and
+    of more parts more are found again.
+    """
     if not {k - 1, k, k + 1} <= set(found):
         return False
-    return min(found[k - 1].apart, found[k + 1].apart) >= CLIFF * found[k].apart
+    if max(min(one.again) for more, one in found.items() if more > k) > k + FURTHER:
+        return False
+    return min(one.apart for other, one in found.items() if other >= k - 1 and other != k) >= CLIFF * found[k].apart
+
+
+def surpassed(k: int, found: Mapping[int, Agreement]) -> bool:
+    """Whether halves find all of fewer parts again, and agree far better on these."""
+    return k in found and any(one.found and CLIFF * one.apart <= found[k].apart for j, one in found.items() if j < k)
 
 
 def to_take(again: Mapping[int, float], low: int) -> int:

@@ -82,8 +82,12 @@ def _why(choice: RankChoice) -> str:
 
 
 def _rest(choice: RankChoice) -> str:
-    k = choice.k or choice.guess or choice.low + 1
+    more = choice.guess is not None and choice.table[choice.guess - 1].least >= AGAIN
+    k = choice.k or (choice.low + 1 if more else choice.guess) or choice.low + 1
     left = f"{k} of them leave {1.0 - choice.table[k - 1].explained:.2g} of the squares"
+    if more:
+        again = f"{choice.guess} parts are found again in halves of the samples"
+        return f"{left}, and {again}: the last may be one that varies"
     if choice.k is not None:
         return f"{left}, and so many parts are found again in halves of the samples: what is behind them is little"
     return f"{left}; whether the last is a part halves of the samples do not say"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, HEIGHT = 6.4, 4.6
+SMALLEST = 1e-12  # share of squares that is rounding
 WRAP = 92  # letters of the title in a line
 
 
@@ -51,9 +52,14 @@ def rank_figure(columns: Mapping[str, Any], k: int | None, low: int, high: int |
         panel.spines[["top", "right"]].set_visible(False)
         panel.spines[["left", "bottom"]].set_color(LINE)
         panel.tick_params(labelsize=LABEL, colors=INK)
-    upper.plot(numbers, columns["explained"], color=GOOD, marker="o", markersize=3, label="explained by k directions")
-    upper.plot(numbers, columns["held_out"], color=BAD, marker="s", markersize=3, label="error of entries left out")
-    upper.set_ylim(0.0, max(1.02, float(np.nanmax(np.append(columns["held_out"], 1.0)))))
+    # of a scene three parts leave a thousandth: only on a logarithmic scale is it seen what a fourth one adds
+    unexplained, missed = (_seen(share) for share in (1.0 - np.asarray(columns["explained"]), columns["held_out"]))
+    upper.plot(numbers, unexplained, color=GOOD, marker="o", markersize=3, label="not explained by k directions")
+    upper.plot(numbers, missed, color=BAD, marker="s", markersize=3, label="error of entries left out")
+    upper.set_yscale("log")
+    drawn = np.concatenate([unexplained, missed])
+    least = float(np.nanmin(np.where(np.isfinite(drawn), drawn, 1.0), initial=1.0))
+    upper.set_ylim(min(0.5 * least, 0.1), 1.5 * max(1.0, float(np.nanmax(np.where(np.isfinite(drawn), drawn, 1.0)))))
     upper.set_ylabel("share of squares", fontsize=LABEL)
     upper.tick_params(labelbottom=False)
     fitted = np.isfinite(columns["least"])
@@ -71,6 +77,12 @@ def rank_figure(columns: Mapping[str, Any], k: int | None, low: int, high: int |
     lower.set_xlabel("number of parts", fontsize=LABEL)
     lower.set_xlim(float(min(numbers, default=low)) - 0.5, last)
     lower.locator_params(axis="x", integer=True)
-    upper.legend(fontsize=LABEL, frameon=False, loc="center right")
+    upper.legend(fontsize=LABEL, frameon=False, loc="best")
     figure.text(0.02, 0.97, "\n".join(wrap(title, WRAP)), fontsize=TITLE - 2, color=INK, va="top")
     return figure
+
+
+def _seen(share: Any) -> Any:
+    """What a logarithmic scale can show: without what is zero up to rounding."""
+    found = np.asarray(share, np.float64)
+    return np.where(found > SMALLEST, found, np.nan)
