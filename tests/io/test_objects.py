@@ -73,6 +73,10 @@ def test_xarray_of_two_and_three_dimensions():
     assert dict(maps.sizes) == {"y": 3, "x": 4, "part": 2}
     np.testing.assert_array_equal(maps.values.reshape(12, 2), PLAIN.transform(X))
     assert model.feature_names_in_[0] == "400 nm"
+    spectra = model.inverse_transform(maps)
+    assert spectra.dims == ("y", "x", "feature")
+    assert spectra.coords["feature"].values.tolist() == model.feature_names_in_.tolist()
+    np.testing.assert_allclose(spectra.values.reshape(12, 7), PLAIN.transform(X) @ PLAIN.components_, atol=1e-12)
     assert model.proportions(cube).dims == ("y", "x", "part")
     np.testing.assert_allclose(model.proportions(cube).values.reshape(12, 2), PLAIN.proportions(X), atol=1e-12)
     with pytest.raises(InputError, match="is a Dataset of xarray; give one of its variables: 'a'"):
@@ -111,8 +115,10 @@ def test_anndata_in_memory(sparse: bool):
     np.testing.assert_allclose(model.proportions(adata).X, PLAIN.proportions(X), atol=1e-12)
     adata.raw = adata
     np.testing.assert_array_equal(model.transform(adata.raw).X, weights.X)
-    np.testing.assert_array_equal(model.inverse_transform(weights), weights.X @ model.components_)
-    np.testing.assert_array_equal(model.inverse_transform(weights[:, ::-1]), weights.X @ model.components_)
+    for given in (weights, weights[:, ::-1]):
+        cells = model.inverse_transform(given)
+        assert (cells.obs_names.tolist(), cells.var_names.tolist()) == (SAMPLES, NAMES)
+        np.testing.assert_array_equal(cells.X, weights.X @ model.components_)
     weights.obsm["X_umap"][:] = 0.0
     weights.uns["colours"].clear()
     assert adata.obsm["X_umap"].any()

@@ -276,11 +276,11 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            The product.
+            The product; an AnnData or a DataArray, along "feature", where ``X`` is one.
         """
         check_is_fitted(self)
-        names, parts = names_of(known(X)), self.part_names_
-        W = weights_of(X)
+        given, parts = known(X), self.part_names_
+        names, W = names_of(given), weights_of(given)
         if names is not None and names != parts and sorted(names) == sorted(parts):
             W = W[:, [names.index(part) for part in parts]]
         if len(W.shape) != 2 or W.shape[1] != len(self.components_):
@@ -289,7 +289,12 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
                 parameter="X",
                 kind="shape",
             )
-        return W @ self.components_
+        product = W @ self.components_
+        if not isinstance(given, Table) or given.back is None:
+            return product
+        return given.back(
+            product, list(map(str, vars(self).get("feature_names_in_", range(self.n_features_in_)))), "feature"
+        )
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """The call that makes it."""

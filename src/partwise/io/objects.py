@@ -55,8 +55,8 @@ def of_anndata(adata: Any, matrix: Any = None, names: Any = None, *, origin: str
     X = source_of(X) if hasattr(X, "__dask_graph__") else X if is_sparse(X) else np.asarray(X)
     genes = adata.var_names if names is None else names
 
-    def back(W: Any, parts: Sequence[str]) -> Any:
-        """Cells by parts, with all that is known of the cells: an AnnData as scverse's tools make one of activities."""
+    def back(W: Any, parts: Sequence[str], dim: str = "part") -> Any:
+        """Cells by parts, or features, with all that is known of the cells, as scverse's tools do of activities."""
         base = next(kind for kind in type(adata).__mro__ if kind.__name__ == "AnnData")
         kept = {name: {key: value.copy() for key, value in getattr(adata, name).items()} for name in ("obsm", "obsp")}
         made = base(X=W, obs=adata.obs.copy(), uns=deepcopy(dict(adata.uns)), **kept)
@@ -95,10 +95,11 @@ def of_xarray(array: Any) -> Table:
     names = _coordinate(ordered, feature)
     samples = _coordinate(ordered, rest[0]) if len(rest) == 1 else None
 
-    def back(W: Any, parts: Sequence[str]) -> Any:
+    def back(W: Any, parts: Sequence[str], dim: str = "part") -> Any:
         kept = {name: coord for name, coord in ordered.coords.items() if feature not in coord.dims}
         weights = np.asarray(W).reshape(*shape, len(parts))
-        return type(array)(weights, dims=(*rest, "part"), coords={**kept, "part": list(parts)}, name="weights")
+        name = "weights" if dim == "part" else None
+        return type(array)(weights, dims=(*rest, dim), coords={**kept, dim: list(parts)}, name=name)
 
     what = f"DataArray, features along {feature!r}"
     return Table(
@@ -145,7 +146,7 @@ def of_hyperspy(signal: Any) -> Table:
     else:
         image = (sizes[-2], sizes[-1])
 
-    def back(W: Any, parts: Sequence[str]) -> Any:
+    def back(W: Any, parts: Sequence[str], dim: str = "part") -> Any:
         maps = np.moveaxis(np.asarray(W).reshape(*shape, len(parts)), -1, 0)
         base = next(kind for kind in type(signal).__mro__ if kind.__name__ == "BaseSignal")
         made = base(maps).transpose(signal_axes=len(shape))

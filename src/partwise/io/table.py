@@ -40,7 +40,8 @@ class Table:
     map_shape : tuple of int or None
         Where samples are the pixels of a map, ``weights[:, j].reshape(map_shape)`` shows where part j is.
     back : callable, optional
-        Makes an object of the kind that the numbers came in from weights and the names of parts.
+        Makes an object of the kind that the numbers came in from weights and the names of parts; or from whatever else
+        each sample has, its names and what is counted by them ("feature").
     extra : mapping of str to sequence
         What else is known of every sample: its "date".
 
@@ -60,7 +61,7 @@ class Table:
     format: str = ""
     notes: tuple[str, ...] = ()
     map_shape: tuple[int, ...] | None = None
-    back: Callable[[Any, Sequence[str]], Any] | None = None
+    back: Callable[..., Any] | None = None
     extra: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
