@@ -65,7 +65,7 @@ def _least(choice: RankChoice) -> str:
 def _why(choice: RankChoice) -> str:
     why = f"{choice.spectral} directions stand above independent noise"
     if choice.basis == "nothing":
-        return f"{why}, and {choice.n_samples:,} samples are not enough to be halved, or were not asked"
+        return f"{why}, and samples (n = {choice.n_samples:,}) are too few to be halved, or were not asked"
     if choice.basis == "spectrum" and any(row.k == choice.k and row.least < AGAIN for row in choice.table):
         return f"{why}, but so many parts are not found again in halves of the samples: what varies has directions, too"
     if choice.basis == "spectrum":
