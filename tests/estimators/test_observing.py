@@ -412,3 +412,14 @@ def test_holes_do_not_lead_to_worse_minima_than_a_random_start(name: str) -> Non
     found = getattr(pw, name)(3, **options).fit(X)
     other = getattr(pw, name)(3, init="random", **options).fit(X)
     assert found.reconstruction_error_ < 1.02 * other.reconstruction_error_
+
+
+def test_a_start_beside_fixed_parts_has_no_filled_samples_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(0).random((30, 8))
+    X[0, 0] = np.nan
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a filled sample")
+
+    monkeypatch.setattr("partwise.starts.making.pure_start", refuse)
+    pw.HALS(3, fixed=X[1:2], missing="nan", max_iter=2, tol=1.0).fit(X)

@@ -87,7 +87,7 @@ class Known(Penalised):
         if q and given is not None and len(given) == k - q:
             found = make_start(given, rows, k - q, seen=seen, rng=rng) if k > q else given
             return np.vstack([np.asarray(self.fixed, np.float64), found])
-        H = make_start(self.init, rows, k, seen=seen, rng=rng)
+        H = make_start(self.init, rows, k, seen=seen, rng=rng, filled=self._observed.holes)
         if q:
             fixed = np.asarray(self.fixed, np.float64)
             alike = _unit(fixed) @ _unit(H).T
