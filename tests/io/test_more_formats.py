@@ -99,6 +99,29 @@ def test_spectra_with_any_end_of_name(end: str, tmp_path: Path):
     assert table.X[2, 3] == 5.5
 
 
+HEADS = {
+    "letters of two bytes": "Wavelength (\u00c5)\tCounts\n",  # the second byte ends a line in Latin-1
+    "comments": "# lamp\n# 3 s\n",
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+def test_what_stands_above_a_spectrum_makes_no_text_of_it(head: str, tmp_path: Path):
+    """Its words were counted, and the numbers were lost."""
+    for i in range(3):
+        text = head + "".join(f"{400.5 + 2.0 * j}\t{i + j}.5\n" for j in range(9))
+        (tmp_path / f"s{i}.txt").write_text(text, encoding="utf-8")
+    table = pw.read(tmp_path)
+    assert (table.format, table.X.shape, table.X[2, 3]) == ("tables", (3, 9), 5.5)
+
+
+def test_two_lines_above_a_spectrum_are_refused_by_the_second(tmp_path: Path):
+    for i in range(3):
+        (tmp_path / f"s{i}.txt").write_text("Lamp\nnm\tCounts\n400\t1.5\n401\t2.5\n402\t3.5\n")
+    with pytest.raises(ReaderError, match=r"s0.txt, line 2: 'Counts' in column 2 is not a number"):
+        pw.read(tmp_path)
+
+
 def test_texts_with_any_end_of_name(tmp_path: Path):
     for name in ("rec.autos_101556", "sci.med_2", "post.v1.new"):
         (tmp_path / name).write_text("in 1990\n12 cars\nred cars\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,6 @@ from partwise.io.table import Table
 from partwise.sources.chunked import natural_order
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".dat", ".xy", ".asc")
-
-
 LOOKED_AT = 4096  # bytes of a file whose name does not say what it is
 
 
@@ -33,10 +31,12 @@ def table_files(folder: Path) -> list[Path]:
 
 
 def _has_numbers(first: bytes) -> bool:
-    """Whether a file that begins so is text, with two numbers or more in every line but the first."""
-    lines = [line for line in first.decode("latin-1").splitlines() if line.strip()]
-    whole = lines[1:-1] if len(first) >= LOOKED_AT else lines[1:]
-    return looks_like_table(first) and len(whole) > 1 and all(map(_is_of_numbers, whole))
+    """Whether a file that begins so is text, and from some line on there are two numbers or more in every line."""
+    # cut as bytes: half of a letter in UTF-8 (the ring of angstroms) would end a line too
+    lines = [line.decode("latin-1") for line in first.splitlines() if line.strip()]
+    whole = lines[:-1] if len(first) >= LOOKED_AT else lines
+    below = [*dropwhile(lambda line: not _is_of_numbers(line), whole)]
+    return looks_like_table(first) and len(below) > 1 and all(map(_is_of_numbers, below))
 
 
 def _is_of_numbers(line: str) -> bool:
