@@ -16,7 +16,7 @@ import numpy.typing as npt
 from partwise.io.headers import COUNTS as IDS
 from partwise.io.headers import counted_from, in_order, is_scale
 from partwise.io.table import Table
-from partwise.noise.counts import TYPICAL, WHOLE, least_steps
+from partwise.linalg.multiples import TYPICAL, WHOLE, least_steps
 from partwise.sources import RowSource, blocks
 
 Array = npt.NDArray[Any]

@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.linalg.multiples import TYPICAL, WHOLE, least_steps
 from partwise.noise.scales import FLOOR, Whitened, balance
 from partwise.noise.spectrum import spectrum_of
-from partwise.sources import RowSource, blocks
+from partwise.sources import RowSource
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
 MEAN_FLOOR = 0.01  # of what row and column totals make one expect: means that the signal gives may be negative
-WHOLE = 1e-5  # of the largest of a row: within this a number is a multiple of the unit; float32 has seven digits
 LARGEST = 1e6  # multiples above this are no counts: any two numbers have a common unit that is small enough
-TYPICAL = 1e3  # nor is a table whose typical entry is so many units
 RIGHT = 0.98  # of the rows must be whole
 STEPS = 10  # of the search for phi; three or four are the rule
 CLOSE = 0.01  # of one: variance of what is left at which phi is right
@@ -44,35 +43,6 @@ class Unit:
         if self.kind != "rows":
             return np.full(source.shape[0], self.of_rows[0])
         return np.asarray(source.map_rows(least_steps, width=None, dtype=np.float64))
-
-
-def least_steps(block: Block) -> Array:
-    """The least step between entries of every row, zero being one of them; one where all are zero.
-
-    Of counts that were divided by something it is one count, unless the row has none that differ by one.
-    """
-    ends, _, x = blocks.triple(block)
-    lengths = np.diff(ends)
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    x = np.asarray(x, np.float64)
-    x = x[np.lexsort((x, rows))]
-    before = np.append(0.0, x[:-1])
-    filled = np.flatnonzero(lengths > 0)
-    firsts = ends[:-1][filled]
-    before[firsts] = 0.0
-    if not len(filled):
-        return np.ones(len(lengths))
-    largest = np.zeros(len(lengths))
-    largest[filled] = np.maximum.reduceat(x, firsts)
-    steps = x - before
-    steps[steps <= WHOLE * largest[rows]] = np.inf  # the same number, but for rounding
-    found = np.full(len(lengths), np.inf)
-    found[filled] = np.minimum.reduceat(steps, firsts)
-    # once more from all entries: a step is a difference, and has the rounding errors of both
-    whole = np.round(x / found[rows])
-    above = np.bincount(rows, x * whole, len(lengths))
-    below = np.bincount(rows, whole * whole, len(lengths))
-    return np.divide(above, below, out=np.ones(len(lengths)), where=below > 0.0)
 
 
 def unit_of(X: Array, rows: Block) -> Unit | None:
