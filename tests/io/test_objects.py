@@ -162,3 +162,17 @@ def test_columns_of_text_are_named(library: str):
             model.fit(frame)
     numbers = pytest.importorskip(library).DataFrame({"a": ["1", "2", "4"], "b": [True, False, True]})
     assert pw.SPA(1).fit(numbers[["a"]]).components_.tolist() == [[4.0]]  # as scikit-learn takes them
+
+
+def test_a_column_of_a_frame_that_is_there_twice_is_named():
+    """The words were those of a library inside, of a parameter that nobody gave."""
+    frame = pd.DataFrame(np.eye(3), columns=["TBCE", "a", "TBCE"])
+    with pytest.raises(InputError, match="X has more than one column that is called 'TBCE': rename"):
+        pw.SPA(1).fit(frame)
+
+
+def test_a_column_of_kinds_in_polars_is_named():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [1.0, 2.0], "kind": polars.Series(["x", "y"], dtype=polars.Enum(["x", "y"]))})
+    with pytest.raises(InputError, match=r"has text in 'kind' \('x'\)"):
+        pw.SPA(1).fit(frame)

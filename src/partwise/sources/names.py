@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,13 +24,22 @@ def names_of(X: Any) -> list[str] | None:
 
 
 def check_columns(X: Any) -> None:
-    """Refuse columns of a data frame that are text, by their names: names of samples, or labels."""
-    if names_of(X) is None or not hasattr(X, "to_numpy"):
+    """Refuse columns of a data frame by their names: text (names of samples, or labels), and what has a name twice."""
+    names = names_of(X)
+    if names is None or not hasattr(X, "to_numpy"):
         return
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"{{parameter}} has more than one column that is called {some(twice)}: rename them, since columns are "
+            "taken by their names",
+            parameter="X",
+            kind="duplicate",
+        )
     import narwhals as nw
 
     frame = nw.from_native(X, eager_only=True)
-    texts = [name for name, kind in frame.schema.items() if kind in (nw.String, nw.Object, nw.Categorical)]
+    texts = [name for name, kind in frame.schema.items() if kind in (nw.String, nw.Object, nw.Categorical, nw.Enum)]
     odd = [name for name in texts if any(_is_text(value) for value in frame[name].to_list())]
     if odd:
         first = next(value for value in frame[odd[0]].to_list() if _is_text(value))
