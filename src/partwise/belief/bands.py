@@ -208,7 +208,7 @@ def feasible_bands(
             "{parameter} has unknown entries, and how far parts can move is searched for in complete data; judge says "
             "how wrong each may be",
             parameter="X",
-            kind="not-finite",
+            kind="not-judged",
         )
     rng = np.random.default_rng(random_state)
     span = span_of(source, H, noise, rng)
