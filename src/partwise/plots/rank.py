@@ -58,8 +58,8 @@ def rank_figure(columns: Mapping[str, Any], k: int | None, low: int, high: int |
     upper.plot(numbers, missed, color=BAD, marker="s", markersize=3, label="error of entries left out")
     upper.set_yscale("log")
     drawn = np.concatenate([unexplained, missed])
-    least = float(np.nanmin(np.where(np.isfinite(drawn), drawn, 1.0), initial=1.0))
-    upper.set_ylim(min(0.5 * least, 0.1), 1.5 * max(1.0, float(np.nanmax(np.where(np.isfinite(drawn), drawn, 1.0)))))
+    drawn = drawn[np.isfinite(drawn)]  # of tiny tables there may be none
+    upper.set_ylim(min(0.5 * drawn.min(initial=1.0), 0.1), 1.5 * drawn.max(initial=1.0))
     upper.set_ylabel("share of squares", fontsize=LABEL)
     upper.tick_params(labelbottom=False)
     fitted = np.isfinite(columns["least"])
