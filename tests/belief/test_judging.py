@@ -196,7 +196,7 @@ def test_holes_that_nobody_can_judge_are_refused_by_name():
     assert (refused.value.parameter, refused.value.kind) == ("mask", "not-judged")
     model = pw.HALS(3, missing="nan", random_state=0).fit(X)
     # and nothing of what takes NaN, which the model does
-    with pytest.raises(InputError, match="how far parts can move is searched for in complete data; .* may be$"):
+    with pytest.raises(InputError, match=r"how far parts can move is searched for in complete data; .* may be$"):
         pw.feasible_bands(X, model)
 
 
