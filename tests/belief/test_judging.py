@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,17 @@ def test_what_known_entries_tell_is_that_of_least_squares_of_each():
     mean = (variance.rows @ variance.columns.T).mean()
     squares = np.square(X - span.weights @ K)[known].sum() / free
     assert squares == pytest.approx(variance.floor + variance.slope * mean, rel=0.1)
+
+
+def test_few_known_entries_of_many_samples_never_lie_dense_in_memory():
+    """With few parts all rows of a block did: a table of ratings would have taken hundreds of times its size."""
+    X = sp.random_array((20_000, 1_000), density=0.005, format="csr", rng=0)
+    H = np.random.default_rng(0).random((2, 1_000))
+    tracemalloc.start()
+    span_of_incomplete(source_of(X), H, known=X.nnz)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.3 * 8 * X.shape[0] * X.shape[1]
 
 
 def test_complete_data_is_the_same_in_coordinates_of_what_is_known():

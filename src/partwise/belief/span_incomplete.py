@@ -24,7 +24,7 @@ from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
-AT_ONCE = 8 << 20  # bytes of Gram matrices at a time
+AT_ONCE = 8 << 20  # bytes of Gram matrices, or of dense rows, at a time
 TOLD = 1e-8  # least eigenvalue of a Gram matrix, relative to the largest, of what is determined by what is known
 
 
@@ -81,7 +81,7 @@ def _weights_block(block: Block, *, H: Array) -> Array:
     """Weights of the rows, and how much larger the variance of these is than that of complete rows."""
     k, found = len(H), []
     outer = (H[:, None, :] * H[None, :, :]).reshape(k * k, -1).T
-    step = max(1, AT_ONCE // (8 * k * k))
+    step = max(1, AT_ONCE // (8 * max(k * k, H.shape[1])))
     for first in range(0, block.shape[0], step):
         part = blocks.row_views(block, first, min(first + step, block.shape[0]))
         M, X = (np.asarray(blocks.to_dense(one), np.float64) for one in (blocks.known(part), blocks.zeroed(part)))
@@ -103,11 +103,15 @@ def _columns_block(block: Block, U: Array) -> tuple[Array, Array]:
 
 def _solved(G: Array, B: Array, whole: Array) -> tuple[Array, Array]:
     """Solutions of ``G_i w = b``, and ``tr(whole G_i^-1) / k``: infinite where ``G_i`` has none."""
-    values, V = np.linalg.eigh(G)
-    told = values[:, 0] > TOLD * np.maximum(values[:, -1], np.finfo(float).tiny)
-    inverse = np.where(told[:, None], 1.0 / np.where(told[:, None], values, 1.0), 0.0)
-    along = np.einsum("nij,ni->nj", V, B)
-    W = np.einsum("nij,nj->ni", V, along * inverse)
-    spread = np.einsum("nij,ik,nkj->nj", V, whole, V, optimize=True)
-    loss = (spread * inverse).sum(axis=1) / G.shape[1]
-    return W, np.where(told, loss, np.inf)
+    W, loss = np.zeros_like(B), np.zeros(len(B))
+    step = max(1, AT_ONCE // (8 * whole.size))
+    for first in range(0, len(B), step):
+        some = slice(first, first + step)
+        values, V = np.linalg.eigh(G[some])
+        told = values[:, 0] > TOLD * np.maximum(values[:, -1], np.finfo(float).tiny)
+        inverse = np.where(told[:, None], 1.0 / np.where(told[:, None], values, 1.0), 0.0)
+        along = np.einsum("nij,ni->nj", V, B[some])
+        W[some] = np.einsum("nij,nj->ni", V, along * inverse)
+        spread = np.einsum("nij,ik,nkj->nj", V, whole, V, optimize=True)
+        loss[some] = np.where(told, (spread * inverse).sum(axis=1) / len(whole), np.inf)
+    return W, loss
