@@ -423,3 +423,23 @@ def test_a_start_beside_fixed_parts_has_no_filled_samples_either(monkeypatch: py
 
     monkeypatch.setattr("partwise.starts.making.pure_start", refuse)
     pw.HALS(3, fixed=X[1:2], missing="nan", max_iter=2, tol=1.0).fit(X)
+
+
+@pytest.mark.parametrize("kind", [pw.HALS, pw.Parts])
+@pytest.mark.parametrize("missing", ["nan", "zeros"])
+def test_score_is_over_known_entries(missing: str, kind: Any) -> None:
+    """With zeros for unknown ones parts that explain all that is known had a score of 0.55, without a word."""
+    rng = np.random.default_rng(0)
+    S = rng.random((60, 3)) @ rng.random((3, 20))
+    known = rng.random(S.shape) < 0.6
+    X = np.where(known, S, np.nan) if missing == "nan" else sp.csr_array(np.where(known, S, 0.0))
+    model = kind(3, missing=missing, random_state=0).fit(X)
+    assert model.score(X) == pytest.approx(1.0 - model.reconstruction_error_**2, abs=1e-12)
+    assert model.score(S) > 0.999
+
+
+def test_score_of_incomplete_counts_is_refused() -> None:
+    X = np.random.default_rng(0).poisson(5.0, (30, 8)).astype(float)
+    X[0, 0] = np.nan
+    with pytest.raises(InputError, match=r"deviance is over known entries$"):
+        pw.Likelihood(2, missing="nan", random_state=0, tol=1e-2).fit(X).score(X)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from partwise.exceptions import InputError
 from partwise.metrics.residuals import squared_residual
-from partwise.sources import blocks, inspect
+from partwise.sources import blocks
 
 TOP = 6
 ROWS = 1024
@@ -31,9 +32,9 @@ class Shown:
     def score(self, X: Any, y: Any = None) -> float:
         """How much of samples the parts explain: 1 is all, larger is better; for model selection on held-out samples.
 
-        Of methods for squares it is the share of the squared norm that is explained. Of methods for counts (Poisson
-        likelihood) it is the share of the deviance that the parts explain beyond the mean sample at each sample's own
-        depth; below zero they explain less than that.
+        Of methods for squares it is the share of the squared norm that is explained, over known entries. Of methods for
+        counts (Poisson likelihood) it is the share of the deviance that the parts explain beyond the mean sample at
+        each sample's own depth; below zero they explain less than that.
 
         Parameters
         ----------
@@ -48,13 +49,19 @@ class Shown:
             At most 1.
         """
         check_is_fitted(self)
-        source = self._open(X, reset=False)  # type: ignore[attr-defined]
-        self._check_data(inspect(source), squares=False)  # type: ignore[attr-defined]
-        W = self._decode(source)  # type: ignore[attr-defined]
+        source, observed = self._readable(X)  # type: ignore[attr-defined]
+        if observed.holes and self._is_of_counts():
+            raise InputError(
+                "{parameter} has unknown entries, and the share of the deviance that parts explain is that of complete "
+                "data; deviance is over known entries",
+                parameter="X",
+                kind="not-judged",
+            )
+        W = self._decode(source, observed=observed)  # type: ignore[attr-defined]
         H = np.asarray(self.components_, np.float64)  # type: ignore[attr-defined]
         if self._is_of_counts():
             return _explained_deviance(source, np.asarray(source.deliver(W), np.float64), H)
-        squared, norm = squared_residual(source, np.ascontiguousarray(H.T), W=W)
+        squared, norm = squared_residual(source, np.ascontiguousarray(H.T), W=W, observed=observed)
         return float(1.0 - squared / norm) if norm > 0.0 else 1.0
 
     def _is_of_counts(self) -> bool:
