@@ -40,9 +40,8 @@ VARIES = 2.0
 ABSENT, SPARSE = 0.03, 0.3
 # In standard errors: parts that are farther away from those of a start are others; nearer than one they are the same.
 WANDERED, SAME = 3.0, 1.0
-GROWING = (
-    0.5  # share of the noise of whole numbers that grows with the mean, in counts all and in rounded readings none
-)
+# Share of the noise of whole numbers that grows with the mean: all in counts, none in rounded readings.
+GROWING = 0.5
 FLOOR = 1e-9  # of a part, shared by its features: multiplicative rounds cannot leave zeros
 
 
