@@ -109,7 +109,7 @@ def _balanced(source: RowSource, phi: float, unit: Array) -> tuple[Array, Array]
     Where a word is in texts alone that have no other, there is nothing that it could come to without a floor.
     """
     n, m = source.shape
-    least = FLOOR * float(source.map_rows(partial(_total_block, phi=phi), unit, width=None, combine=add)[1]) / (n * m)
+    least = FLOOR * float(source.reduce(partial(_total_block, phi=phi), unit)) / (n * m)
     v = np.ones(m)
     for _ in range(ROUNDS):
         balance = partial(_balance_block, inverse=1.0 / v, phi=phi, least=least)
@@ -128,9 +128,8 @@ def _variances(block: Block, unit: Array, phi: float) -> Block:
     return blocks.with_values(block, (linear + phi * x * x) / (1.0 + phi))
 
 
-def _total_block(block: Block, unit: Array, *, phi: float) -> tuple[Array, float]:
-    V = _variances(block, unit, phi)
-    return np.zeros(block.shape[0]), float(blocks.values(V).sum())
+def _total_block(block: Block, unit: Array, *, phi: float) -> float:
+    return float(blocks.values(_variances(block, unit, phi)).sum())
 
 
 def _balance_block(block: Block, unit: Array, *, inverse: Array, phi: float, least: float) -> tuple[Array, Array]:
