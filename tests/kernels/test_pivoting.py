@@ -23,7 +23,7 @@ def problem(n: int, k: int, active: float, seed: int) -> tuple[np.ndarray, ...]:
 def test_rows_that_are_mostly_positive_are_solved(k: int, active: float) -> None:
     H, X, F, f = problem(40, k, active, k)
     W = np.full_like(f, np.nan)
-    pivot_zeros(F, f, W)
+    pivot_zeros(F, f, W, f.shape[1] // 2)
     mostly = 2 * (f < 0).sum(axis=1) < k + 1
     assert mostly.any()
     assert not W[~mostly].any()
@@ -36,8 +36,8 @@ def test_rows_do_not_affect_each_other() -> None:
     _, _, F, f = problem(30, 8, 0.8, 3)
     f[4, 2] = np.nan
     whole, alone = np.empty_like(f), np.empty_like(f)
-    pivot_zeros(F, f, whole)
+    pivot_zeros(F, f, whole, f.shape[1] // 2)
     for i in range(len(f)):
-        pivot_zeros(F, f[i : i + 1], alone[i : i + 1])
+        pivot_zeros(F, f[i : i + 1], alone[i : i + 1], f.shape[1] // 2)
     np.testing.assert_array_equal(whole, alone)
     assert np.isfinite(np.delete(whole, 4, axis=0)).all()

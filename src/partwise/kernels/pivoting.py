@@ -96,11 +96,11 @@ def _exchange(y: Array, p: int, Z: Index, w: Array, inside: Array, least: float,
 
 
 @jit
-def pivot_zeros(F: Array, f: Array, W: Array) -> None:  # noqa: C901 - the loops share what calls would have to pass
+def pivot_zeros(F: Array, f: Array, W: Array, most: int) -> None:  # noqa: C901 - the loops share what calls would have to pass
     """Write the solution of every row of ``f`` into ``W``; ``F`` is the inverse of the Gram matrix.
 
-    A row of which half or more is negative without the constraint is left at zero: it has a small support, which is
-    the smaller problem.  One that does not end, or is not finite, is left as it comes out, at least zero: what is
+    A row of which more than ``most`` entries are negative without the constraint is left at zero: its support is the
+    smaller problem.  One that does not end, or is not finite, is left as it comes out, at least zero: what is
     optimal is for the caller to verify.
     """
     n, k = f.shape
@@ -121,7 +121,7 @@ def pivot_zeros(F: Array, f: Array, W: Array) -> None:  # noqa: C901 - the loops
                 inside[j] = 1.0
                 Z[p] = j
                 p += 1
-        if 2 * p >= k + 1:
+        if p > most:
             w[:] = 0.0
             continue
         least = -NEGATIVE * size
