@@ -36,11 +36,9 @@ def method_sentence(chosen: Chosen) -> str:
     words: dict[str, Any] = {"kind": chosen.noise, **chosen.facts}
     sentence = f"{chosen.name}: {REASONS[chosen.reason].format(**words)}"
     if len(chosen.tried) > 1:
-        best = max(chosen.tried.values())
-        shown = ", ".join(
-            f"{name} {best - score:.2g} behind" if score < best else name for name, score in chosen.tried.items()
-        )
-        sentence += f" (log-likelihood of an entry: {shown})"
+        best, *others = sorted(chosen.tried, key=lambda name: -chosen.tried[name])
+        below = ", ".join(f"{name} {chosen.tried[best] - chosen.tried[name]:.2g} below" for name in others)
+        sentence += f" (starts compared by the log-likelihood of an entry: {best} highest, {below})"
     return sentence
 
 
