@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from partwise.parts.methods import Chosen
 
+NO_SIMPLE = "of no simple kind"
 UNMEASURED = "not measured: entries are unknown"
 REASONS = {
     "asked": "it was asked for by name",
@@ -22,7 +23,7 @@ REASONS = {
     "say so themselves",
     "varies": "what is beside the parts is not independent noise ({kind}, colour {colour:.1f}): parts vary from sample "
     "to sample, or noise is shared; means of the purest samples suffer least from that",
-    "unclear": "no simple kind of noise fits what is beside the parts; means of the purest samples suffer least from "
+    "unclear": "what is beside the parts is no independent noise, and of no simple kind; means of the purest samples suffer least from "
     "noise that is not independent",
     "nothing": "there is nothing in the data",
     "known": "{unknown:.0%} of the entries are unknown, and what is known is fitted by squares",
@@ -33,7 +34,7 @@ REASONS = {
 
 def method_sentence(chosen: Chosen) -> str:
     """The method and why."""
-    words: dict[str, Any] = {"kind": chosen.noise, **chosen.facts}
+    words: dict[str, Any] = {"kind": NO_SIMPLE if chosen.noise == "unclear" else chosen.noise, **chosen.facts}
     sentence = f"{chosen.name}: {REASONS[chosen.reason].format(**words)}"
     if len(chosen.tried) > 1:
         best, *others = sorted(chosen.tried, key=lambda name: -chosen.tried[name])
