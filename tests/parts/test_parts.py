@@ -84,6 +84,27 @@ def test_anchors_where_nothing_is_ever_absent() -> None:
     assert error(model, H) < 0.5 * error(pw.Facets(4, random_state=0).fit(X), H)
 
 
+@pytest.mark.parametrize("parts", ["zeros", "sparse", "spectra"])
+def test_averages_under_small_noise_are_as_near_as_a_fit(parts: str) -> None:
+    # every part is in every sample: averages from facets stay up to five times as far away
+    rng = np.random.default_rng(5)
+    H = getattr(families, parts)(rng, 4, 60)
+    X = families.positive(rng, families.dense(rng, 300, 4), H, 0.005)
+    found = pw.Parts(4, judge=False, random_state=0).fit(X)
+    assert error(found, H) < 1.5 * error(pw.HALS(4, random_state=0).fit(X), H)
+
+
+def test_independent_noise_that_is_cut_off_at_zero_is_averaged_over() -> None:
+    rng = np.random.default_rng(3)
+    H = families.sparse(rng, 3, 77)
+    X = families.positive(rng, families.dense(rng, 400, 3), H, 0.3)
+    found = pw.Parts(3, judge=False, random_state=0).fit(X)
+    assert (found.noise_.kind, found.method_.name) == ("unclear", "bayes")
+    assert "independent" in found.explain()
+    assert "no simple kind" in found.explain()
+    assert error(found, H) < 0.5 * error(pw.Archetypes(3, random_state=0).fit(X), H)
+
+
 def test_with_nothing_given() -> None:
     X, H = data("counts")
     model = pw.Parts(random_state=0).fit(X)

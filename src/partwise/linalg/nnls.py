@@ -50,9 +50,9 @@ UNEVEN = 1e4
 # |b| and the sum of the weights, up to which what it gives is kept; all else is solved without it
 INVERTIBLE = 1e-3
 KEPT = 64.0 * EPS
-# largest eigenvalue of a Gram matrix of unit components, over their number, up to which components overlap little: sweeps
-# then find supports at once, and rows with more than a third of zeros are solved for these in half the time (parts of
-# digits and of texts; where all components are alike, as random ones are, it takes five times as long: half of the zeros)
+# largest eigenvalue of a Gram matrix of unit components, over their number, up to which components overlap little:
+# sweeps then find supports at once, and rows with more than a third of zeros are solved for these in half the time
+# (parts of digits and of texts); where all components are alike, as random ones are, in five times as much
 OVERLAP = 0.5
 # length of a mixture of unit components, relative to its weights, of which rounding of the components is a millionth
 CANCELLING = 1e-9

@@ -49,7 +49,7 @@ ABSENT, SPARSE = 0.03, 0.3
 WANDERED, SAME = 3.0, 1.0
 # Share of the noise of whole numbers that grows with the mean: all in counts, none in rounded readings.
 GROWING = 0.5
-CHANCE = 3.0  # standard deviations of what the true parts leave that are chance
+CHANCE = 3.0  # standard deviations of what parts leave that are chance
 NEAREST, ROUNDS = 1e-6, 1000  # the residual of a fit that starts at parts that were found, and its rounds at most
 FLOOR = 1e-9  # of a part, shared by its features: multiplicative rounds cannot leave zeros
 
@@ -311,26 +311,26 @@ class _Search:
         return found[self.start]
 
     def _settled(self, found: Any) -> Any:
-        """Averaged again from the nearest fit, where what the parts leave is more than noise leaves of the true ones.
+        """Averaged again from the nearest fit, if that is no less likely and leaves less than chance allows.
 
         Averages hardly move where noise is small, wherever that is: they are as sure of each weight, beside the others,
-        as the noise is small.  What parts leave and the number of positive weights, in units of the noise, add up to
-        the same for all that are as good (Zou, Hastie & Tibshirani 2007, on degrees of freedom); a fit of ``k m``
-        entries takes so many from what the true parts have, give or take the deviation of such a sum.
+        as the noise is small.  What parts leave, in units of the noise, and the number of positive weights add up to
+        the same for all that are as good (Zou, Hastie & Tibshirani 2007, on degrees of freedom), give or take the
+        deviation of a sum of as many squares as parts have entries.
         """
         if self.noise is None or self.noise.kind not in (*INDEPENDENT, "unclear"):
             return found
         rows = self.source if found.weighing_.column_scale is None else self.noise.scale(self.source)
         if self.facets is not None and len(self.facets.odd_samples_):  # a fit would make parts of these
             rows = rows.choose(~np.isin(np.arange(rows.shape[0]), self.facets.odd_samples_))
-        H = found.weighing_.weighed(np.maximum(found.components_, 0.0))
-        fitted = _nearest_fit(rows, H)
-        (left, free), (least, fewest) = (_left(rows, one) for one in (H, fitted))
-        variance = least / max(1, rows.shape[0] * rows.shape[1] - fewest - np.count_nonzero(fitted))
-        taken = H.size + abs(fewest - free)
-        if (left - least) / variance + free - fewest <= H.size + CHANCE * np.sqrt(2.0 * taken):
+        fitted = _nearest_fit(rows, found.weighing_.weighed(np.maximum(found.components_, 0.0)))
+        again = self.fit(Bayes, init=found.weighing_.unweighed(fitted))
+        if again.evidence_ < found.evidence_:
             return found
-        return self.fit(Bayes, init=found.weighing_.unweighed(fitted))
+        (left, free), (less, fewer) = (_left(rows, one) for one in (found, again))
+        variance = less / max(1, rows.shape[0] * rows.shape[1] - fewer - int(np.count_nonzero(fitted)))
+        chance = np.sqrt(2.0 * (fitted.size + abs(free - fewer)))
+        return again if (left - less) / variance + free - fewer > CHANCE * chance else found
 
     def _facets(self) -> Any:
         if self.facets is None:
@@ -361,8 +361,9 @@ def _nearest_fit(rows: RowSource, H: Any) -> Any:
     return run(rounds, max_iter=ROUNDS, tol=NEAREST).components
 
 
-def _left(rows: RowSource, H: Any) -> tuple[float, int]:
+def _left(rows: RowSource, model: Any) -> tuple[float, int]:
     """The squares that parts leave with their best weights, and how many of these are positive."""
+    H = model.weighing_.weighed(np.maximum(model.components_, 0.0))
     W = rows.map_rows(partial(decode_block, gram=Gram.of(H, rows.dtype)), width=len(H))
     positive = rows.reduce(_positive_block, W)
     return residual_sums(rows, np.ascontiguousarray(H.T, rows.dtype), W=W)[0], int(positive)

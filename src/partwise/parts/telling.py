@@ -23,8 +23,8 @@ REASONS = {
     "say so themselves",
     "varies": "what is beside the parts is not independent noise ({kind}, colour {colour:.1f}): parts vary from sample "
     "to sample, or noise is shared; means of the purest samples suffer least from that",
-    "unclear": "what is beside the parts is no independent noise, and of no simple kind; means of the purest samples suffer least from "
-    "noise that is not independent",
+    "unclear": "what is beside the parts is no independent noise, and of no simple kind; means of the purest samples "
+    "suffer least from that",
     "nothing": "there is nothing in the data",
     "known": "{unknown:.0%} of the entries are unknown, and what is known is fitted by squares",
     "known-counts": "{unknown:.0%} of the entries are unknown, and the others are whole numbers whose noise grows with "
