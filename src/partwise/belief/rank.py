@@ -307,7 +307,8 @@ class _Search:
 
         Beside noise, that is: without any each direction is one. `numbers` are those of all samples in the user's data.
         """
-        answer = None if self.noise.kind == "none" else rule.by_spectrum(self._seen(self.spectrum.count()))
+        seen = self._seen(self.spectrum.count())
+        answer = None if self.noise.kind == "none" else rule.by_spectrum(seen)
         odd = np.zeros(0, np.int64) if answer is None or answer.k is None else odd_samples(self.scaled, answer.k)
         if answer is None or answer.k is None or not len(odd):
             return self
@@ -317,7 +318,9 @@ class _Search:
         after = rule.by_spectrum(search._seen(search.spectrum.count()))
         if answer.basis != "rest" and after is not None and (after.k or 0) >= answer.k:
             return self
-        search.odd, search.with_odd = tuple(map(int, numbers[odd])), answer.k
+        of_strength = rule.by_strength(seen)
+        search.odd = tuple(map(int, numbers[odd]))
+        search.with_odd = max(answer.k, 0 if of_strength is None else of_strength.k or 0)
         return search
 
     def decide(self, halves: bool | str) -> RankChoice:
