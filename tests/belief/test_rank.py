@@ -64,7 +64,7 @@ def test_a_large_sample_does_not_hide_the_parts_of_others():
     X = noisy("white")
     X[17] *= 200.0
     choice = pw.choose_k(X, halves=False)
-    assert (choice.k, choice.verdict, choice.odd) == (4, "decided", (17,))
+    assert (choice.k, choice.low, choice.high, choice.verdict, choice.odd) == (4, 4, 5, "between", (17,))
 
 
 def test_a_part_of_few_samples_that_halves_do_not_find_is_not_denied():
