@@ -208,6 +208,8 @@ def test_a_sample_unlike_all_others_is_set_aside(k: Any, tmp_path: Path) -> None
     with pytest.warns(DegenerateDataWarning, match="sample 17"):
         other = pw.Parts(k, judge=False, random_state=0).fit(X, sample_weight=weights)
     assert other.odd_samples_.tolist() == [17]
+    with pytest.warns(DegenerateDataWarning, match="Facets: sample 17"):  # of so few it may be a part: a method decides
+        pw.Parts(2, judge=False, random_state=0).fit(X[:40])
     assert pw.Parts(4, method="bayes", judge=False, random_state=0).fit(X).odd_samples_.tolist() == []  # as asked
 
 

@@ -14,6 +14,7 @@ from partwise.algorithms.loop import State
 from partwise.algorithms.oddness import odd_samples
 from partwise.belief import RankChoice, Verdicts, choose_k
 from partwise.belief.judging import judged, without
+from partwise.belief.rank_halves import SMALLEST_HALF
 from partwise.belief.telling import verdict_line
 from partwise.estimators.base import Ended, Factorization
 from partwise.estimators.catalog import AUTO, find_method
@@ -23,7 +24,6 @@ from partwise.estimators.telling import warn_odd
 from partwise.exceptions import DegenerateDataWarning, InputError, warn_user
 from partwise.io.objects import known
 from partwise.noise import Noise, measure_noise
-from partwise.noise.model import INDEPENDENT
 from partwise.outcomes import Stop
 from partwise.parts.methods import Chosen, find_incomplete, find_parts, takes_holes
 from partwise.parts.telling import UNMEASURED, undetermined, unsure_of
@@ -71,8 +71,8 @@ class Parts(Imputing, Ended, Factorization):
     method_ : Chosen
         Which method was taken, why, and what else was tried; ``str()`` of it is a sentence.
     odd_samples_ : ndarray of int
-        Samples that are unlike all others: they were set aside, and no part is made of them; if `method` is "auto",
-        of data with noise.
+        Samples that are unlike all others: they were set aside, and no part is made of them; if `method` is "auto", of
+        data with noise, and where the number of parts is given of 60 samples or more.
     verdicts_ : Verdicts or None
         A row a part (:func:`partwise.judge`); None if not asked for, or if the samples are too few to be halved.
     estimator_ : estimator
@@ -301,15 +301,12 @@ class Parts(Imputing, Ended, Factorization):
         """Samples unlike all others: beside noise each is a part, or makes the noise look like none that is known."""
         if self.choice_ is not None:
             return np.array(self.choice_.odd, np.int64)
-        k = min(k, *source.shape)
-        noise = self._noise(source, k)
+        if source.shape[0] < 2 * SMALLEST_HALF:  # one of a few samples may be all that there is of a part
+            return np.zeros(0, np.int64)
+        noise = measure_noise(source)  # of what any number of parts leave over: beside k an odd one would be noise
         if noise.kind == "none" or isinstance(self.weighing, Noise):
             return np.zeros(0, np.int64)
-        if noise.kind in INDEPENDENT:
-            return odd_samples(noise.scale(source), k)
-        odd = odd_samples(source, k)  # noise that is not known may be theirs
-        rest = source.choose(without(odd, None, source.shape[0]) > 0) if len(odd) else source
-        return odd if rest is not source and measure_noise(rest, k).kind in INDEPENDENT else odd[:0]
+        return odd_samples(noise.scale(source), min(k, *source.shape))
 
     def _noise(self, source: RowSource, k: int) -> Noise:
         """Of what so many parts leave over, which is what the method has to live with; measured once if it can be."""
