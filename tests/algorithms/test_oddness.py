@@ -122,3 +122,12 @@ def test_where_every_sample_is_unlike_most_others_none_is_odd() -> None:
     for i in range(12):
         X[2 * i : 2 * i + 2, i] = 2.0 ** (12 - i)
     assert pw.Facets(2, random_state=0).fit(X).components_.shape == (2, 12)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_an_odd_sample_that_shares_the_directions_of_parts_is_named(seed: int) -> None:
+    X = NOISY.copy()
+    X[17] += 5.0 * np.abs(np.random.default_rng(seed).standard_normal(60))
+    shares = np.linalg.svd(X, full_matrices=False)[0][:, : K + 1] ** 2
+    assert ((shares**2).sum(axis=0) < 1.0 / 5.0).all()  # no direction is one of a handful
+    assert odd_samples(pw.open_source(X), K + 1).tolist() == [17]

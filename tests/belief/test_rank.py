@@ -40,6 +40,45 @@ def test_without_noise_it_is_the_rank():
     assert (choice.k, choice.verdict) == (7, "exact")
 
 
+@pytest.mark.parametrize("few", [1, 8])
+def test_without_noise_a_part_of_one_feature_and_few_samples_is_one(few: int):
+    rng = np.random.default_rng(0)
+    H, W = rng.gamma(0.3, size=(4, 60)), rng.gamma(1.0, size=(150, 4))
+    H[3], W[:, 3] = np.arange(60) == 7, 0.0
+    W[:few, 3] = rng.uniform(5.0, 9.0, few)
+    choice = pw.choose_k(W @ H)
+    assert (choice.k, choice.verdict) == (4, "exact")
+
+
+@pytest.mark.parametrize("size", [2.0, 30.0], ids=["one direction", "within those of the parts"])
+def test_a_sample_unlike_all_others_is_no_part(size: float):
+    X = noisy("white")
+    X[17] += size * X.std() * np.abs(np.random.default_rng(2).standard_normal(X.shape[1]))
+    choice = pw.choose_k(np.vstack([X[:1], X[:1], X]), halves="needed")
+    assert (choice.k, choice.low, choice.high, choice.verdict, choice.odd) == (4, 4, 5, "between", (19,))
+    assert str(choice).endswith("; 5 with sample 19, unlike all others")
+    assert choice.facts()["odd"] == (19,)
+
+
+def test_a_large_sample_does_not_hide_the_parts_of_others():
+    X = noisy("white")
+    X[17] *= 200.0
+    choice = pw.choose_k(X, halves=False)
+    assert (choice.k, choice.low, choice.high, choice.verdict, choice.odd) == (4, 4, 5, "between", (17,))
+
+
+def test_a_part_of_few_samples_that_halves_do_not_find_is_not_denied():
+    rng = np.random.default_rng(3)
+    H, W = rng.lognormal(0.0, 1.2, (5, 150)) * (rng.random((5, 150)) < 0.6), rng.dirichlet([0.4] * 5, 800)
+    W[:, 4] *= np.arange(800) < 16
+    S = W @ H
+    X = S + 0.2 * S.std() * rng.standard_normal(S.shape)
+    found = {(k, split): Halving(k, split, (0.99,) * 4 + (0.3,) * (k - 4), 0.0) for k in (4, 5) for split in range(3)}
+    choice = pw.choose_k(X, halves="needed", known=found)
+    assert (choice.k, choice.low, choice.high, choice.taken, choice.basis) == (None, 4, None, 5, "spectrum")
+    assert "the last one is not found again in halves of the samples, as a part of few samples is not" in str(choice)
+
+
 def test_nothing_but_noise_has_no_number():
     choice = pw.choose_k(np.random.default_rng(0).standard_normal((100, 50)), halves=False)
     assert (choice.k, choice.low, choice.high, choice.verdict) == (None, 1, None, "undecided")

@@ -32,6 +32,14 @@ def test_the_answer_is_told_with_its_table(program: Program, table: str) -> None
     assert told["table"][0]["least"] is None  # halves were not fitted
 
 
+def test_samples_unlike_all_others_are_told(program: Program, table: str) -> None:
+    X = np.loadtxt(table, delimiter=",")
+    X[17] = 1000.0 * (np.arange(30) % 7 == 3)
+    np.savetxt(table, X, fmt="%d", delimiter=",")
+    out, _ = program("rank", table, "--no-halves")
+    assert "Sample 17 is unlike all others, and was left out." in out
+
+
 def test_of_incomplete_data_entries_that_are_left_out_decide(program: Program) -> None:
     rng = np.random.default_rng(0)
     X = rng.gamma(0.4, size=(90, 3)) @ rng.gamma(0.4, size=(3, 20)) + 0.01 * rng.random((90, 20))

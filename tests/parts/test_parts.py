@@ -210,6 +210,30 @@ def test_saved_whole(tmp_path: Path) -> None:
     assert pw.judge(again, X).rows == model.verdicts_.rows
 
 
+@pytest.mark.parametrize("k", [4, "auto"])
+def test_a_sample_unlike_all_others_is_set_aside(k: Any, tmp_path: Path) -> None:
+    X, H = data("white")
+    X[17] *= 100.0
+    with pytest.warns(DegenerateDataWarning, match="Parts: sample 17 is unlike all others and was set aside"):
+        model = pw.Parts(k, random_state=0).fit(X)
+    assert model.odd_samples_.tolist() == model.estimator_.odd_samples_.tolist() == [17]
+    assert model.method_.name == "bayes"
+    assert len(model.components_) == 4
+    assert error(model, H) < 0.08
+    assert {row.verdict for row in model.verdicts_} == {"found again"}
+    pw.save(model, tmp_path / "model.safetensors")
+    again = pw.load(tmp_path / "model.safetensors")
+    assert pw.judge(again, X).rows == model.verdicts_.rows
+    weights = np.ones(300, np.int64)
+    weights[40:60] = 2
+    with pytest.warns(DegenerateDataWarning, match="sample 17"):
+        other = pw.Parts(k, judge=False, random_state=0).fit(X, sample_weight=weights)
+    assert other.odd_samples_.tolist() == [17]
+    with pytest.warns(DegenerateDataWarning, match="Facets: sample 17"):  # of so few it may be a part: a method decides
+        pw.Parts(2, judge=False, random_state=0).fit(X[:40])
+    assert pw.Parts(4, method="bayes", judge=False, random_state=0).fit(X).odd_samples_.tolist() == []  # as asked
+
+
 def test_units_and_preparation() -> None:
     X, _ = data("counts")
     one = pw.Parts(4, judge=False, random_state=0).fit(X)

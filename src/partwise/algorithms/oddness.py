@@ -16,6 +16,7 @@ Array = npt.NDArray[Any]
 
 HANDFUL = 5.0  # samples: a direction that fewer carry could be any of them, and no mean would tell
 TENTH = 10.0  # of few samples a tenth is a handful
+ALL_BUT = 0.9  # of a direction within those of the parts, from which on one sample carries it alone
 PAIR = 2  # samples that have a feature all but alone, at most: three may be of a kind
 TIMES = 3.0  # as large as that of all others is an entry out of proportion, at least: where entries hardly vary, or
 CHANCE = 0.05  # with which one or more features of the table have such an entry otherwise
@@ -32,8 +33,9 @@ def odd_samples(source: RowSource, k: int) -> npt.NDArray[np.int64]:
     r"""The samples that carry a leading direction of the data all but alone.
 
     The participation number of a left singular vector u of unit length, :math:`1 / \sum_i u_i^4`, is about the number
-    of samples that it rests on. Where it is below a handful, those with more than a tenth of its square are odd; the
-    directions of the others are then looked at anew. In the end each is held against the others alone: one that lies
+    of samples that it rests on. Where it is below a handful, those with more than a tenth of its square are odd, and so
+    is a sample that is nine tenths of some direction within those of the parts, wherever these point; the directions of
+    the others are then looked at anew. In the end each is held against the others alone: one that lies
     in their span, such as a pure sample, is not odd. A direction beside those of the parts has one that is odd at
     least; what that has in common with another sample, such as the one that it is a copy of, makes the other no odder.
 
@@ -183,8 +185,10 @@ def _alone(source: RowSource, k: int) -> list[tuple[int, npt.NDArray[np.int64]]]
         return [(int(places[j]), np.flatnonzero(shares[:, j] > 0.5 / handful)) for j in few]
 
     found = handfuls(n)
-    # a tenth of those that remain: what is a handful beside odd samples may be none without them
-    return handfuls(n - len(np.unique(np.concatenate([some for _, some in found])))) if found else []
+    if found:  # a tenth of those that remain: what is a handful beside odd samples may be none without them
+        found = handfuls(n - len(np.unique(np.concatenate([some for _, some in found]))))
+    single = np.flatnonzero(shares[:, places < k].sum(axis=1) > ALL_BUT)  # directions as strong as each other are mixed
+    return [*found, (0, single)] if len(single) else found
 
 
 def _beside(

@@ -177,6 +177,9 @@ def judge(model: Any, X: Any, *, random_state: int = 0, sample_weight: Any = Non
     source, H, observed = opened(X, model, mask=mask)
     inner = getattr(model, "estimator_", model)
     again = model._again() if hasattr(model, "_again") else model
+    if again is not model:
+        odd = vars(model).get("odd_samples_", np.zeros(0, np.int64))
+        sample_weight = without(odd, sample_weight, source.shape[0])
     return judged(H, inner, again, source, random_state=random_state, sample_weight=sample_weight, observed=observed)
 
 
@@ -232,6 +235,15 @@ def judged(
     rows = [Verdict(i, 0.0, (0.0, 0.0), "given", facts[i], ()) for i in range(given)]
     rows += [_verdict(i, errors[:, i], facts[i]) for i in range(given, len(H))]
     return Verdicts(tuple(rows), len(found))
+
+
+def without(odd: npt.NDArray[np.int64], counts: Any, n: int) -> Any:
+    """How often each sample counts, where some were set aside; as given if none were."""
+    if not len(odd):
+        return counts
+    kept = np.ones(n, np.int64) if counts is None else np.array(counts)
+    kept[odd] = 0
+    return kept
 
 
 def _check_halves(source: RowSource, k: int) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from partwise.algorithms.oddness import odd_samples
 from partwise.belief import rank_rule as rule
 from partwise.belief import rank_telling
 from partwise.belief.rank_entries import by_entries, entry_errors
@@ -44,7 +45,7 @@ SHOWN = 12  # numbers of parts in the table, where neither spectrum nor halves h
 MOST = 30  # the largest number of parts that halves are asked about, by default
 FACTS = (
     *("k", "low", "high", "guess", "taken", "verdict", "basis", "weakest", "misfit", "spectral"),
-    *("n_samples", "duplicates"),
+    *("n_samples", "duplicates", "odd"),
 )
 
 
@@ -115,7 +116,10 @@ class RankChoice:
     duplicates : int
         Samples that are copies of others, and were left out.
     guess : int or None
-        How many directions leave next to nothing, where halves do not find all of so many parts again.
+        How many directions leave next to nothing, or stand above independent noise, where halves do not find all of so
+        many parts again.
+    odd : tuple of int
+        Samples that are unlike all others, and were left out: with them there are up to `high` parts.
     """
 
     k: int | None
@@ -131,6 +135,7 @@ class RankChoice:
     n_samples: int
     duplicates: int
     guess: int | None = None
+    odd: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return rank_telling.sentence(self)
@@ -263,9 +268,9 @@ def choose_k(
         )
     if observed.holes:
         return _of_entries(source, most, random_state)
-    source, duplicates = _distinct(source, random_state)
+    source, kept, duplicates = _distinct(source, random_state)
     search = _Search(source, duplicates, most, random_state, dict(known or {}), callback)
-    return search.decide(True if halves is None else halves)
+    return search.without_odd(kept).decide(True if halves is None else halves)
 
 
 class _Search:
@@ -280,19 +285,43 @@ class _Search:
         known: dict[tuple[int, int], Halving],
         callback: Told | None,
     ) -> None:
-        self.duplicates, self.seed, self.known, self.callback = duplicates, seed, known, callback
+        self.duplicates, self.asked, self.seed, self.known, self.callback = duplicates, most, seed, known, callback
+        self.source = source
+        self.odd: tuple[int, ...] = ()
+        self.with_odd = 0  # parts that there would be with these
         self.n, self.m = source.shape
         self.noise = measure_noise(source, random_state=seed)
         scaled = self.noise.kind in INDEPENDENT
         self.scaled = self.noise.scale(source) if self.noise.kind != "none" else source
         # scales of noise that is not independent are no better than none: features are as the data has them
         self.seen = self.scaled if scaled else source
-        self.spectrum = leading(self.scaled, np.random.default_rng(seed))
+        self.spectrum = leading(self.scaled, np.random.default_rng(seed), noisy=self.noise.kind != "none")
         limit = min(MOST if most is None else int(most), self.n // 8, self.m)
         self.most = max(limit, 1)
         self.halved: dict[int, list[Halving]] = {}
         self.points: Points | None = None
         self.planned = self.finished = 0
+
+    def without_odd(self, numbers: npt.NDArray[np.int64]) -> _Search:
+        """The same without samples that are unlike all others, if each of these counts as a part or hides some.
+
+        Beside noise, that is: without any each direction is one. `numbers` are those of all samples in the user's data.
+        """
+        seen = self._seen(self.spectrum.count())
+        answer = None if self.noise.kind == "none" else rule.by_spectrum(seen)
+        odd = np.zeros(0, np.int64) if answer is None or answer.k is None else odd_samples(self.scaled, answer.k)
+        if answer is None or answer.k is None or not len(odd):
+            return self
+        rest = np.ones(self.n, bool)
+        rest[odd] = False
+        search = _Search(self.source.choose(rest), self.duplicates, self.asked, self.seed, self.known, self.callback)
+        after = rule.by_spectrum(search._seen(search.spectrum.count()))
+        if answer.basis != "rest" and after is not None and (after.k or 0) >= answer.k:
+            return self
+        of_strength = rule.by_strength(seen)
+        search.odd = tuple(map(int, numbers[odd]))
+        search.with_odd = max(answer.k, 0 if of_strength is None else of_strength.k or 0)
+        return search
 
     def decide(self, halves: bool | str) -> RankChoice:
         spectrum, k = self.spectrum, self.spectrum.count()
@@ -337,9 +366,12 @@ class _Search:
         little = answer.basis == "rest"
         of_strength = rule.by_strength(seen) if little else None
         # a single direction behind is a part: those that vary have more, and halves find these again sometimes
-        if of_strength is not None and of_strength.k == answer.k + 1 and self._found_again(of_strength):
-            return of_strength
+        single = of_strength if of_strength is not None and of_strength.k == answer.k + 1 else None
+        if single is not None and self._found_again(single):
+            return single
         if self._found_again(answer):
+            if single is not None:
+                return rule.rare(single)
             if little and answer.k < self.most:
                 self._ask_gradually(answer.k + 1)
                 return rule.one_more(answer, self._agreements())
@@ -429,7 +461,7 @@ class _Search:
         return found
 
     def _choice(self, answer: rule.Answer, spectral: int) -> RankChoice:
-        spectrum = self.spectrum
+        spectrum, answer = self.spectrum, rule.beside_odd(answer, self.with_odd)
         return RankChoice(
             k=answer.k,
             low=answer.low,
@@ -444,6 +476,7 @@ class _Search:
             n_samples=self.n,
             duplicates=self.duplicates,
             guess=answer.guess,
+            odd=self.odd,
         )
 
     def _table(self, last: int) -> tuple[RankRow, ...]:
@@ -482,8 +515,11 @@ def _of_entries(source: RowSource, most: int | None, seed: int) -> RankChoice:
     )
 
 
-def _distinct(source: RowSource, seed: int) -> tuple[RowSource, int]:
-    """Without samples that are copies of others, or empty: a copy in the other half would be found again."""
+def _distinct(source: RowSource, seed: int) -> tuple[RowSource, npt.NDArray[np.int64], int]:
+    """Without samples that are copies of others, or empty: a copy in the other half would be found again.
+
+    Also the numbers of those that are kept, and how many copies there are.
+    """
     marks = np.random.default_rng(seed).standard_normal((source.shape[1], 1))
     found = np.asarray(source.map_rows(partial(_mark, marks=marks), width=None, dtype=np.float64))
     kept = np.zeros(len(found), bool)
@@ -491,8 +527,8 @@ def _distinct(source: RowSource, seed: int) -> tuple[RowSource, int]:
     duplicates = int((~kept & (found != 0.0)).sum())
     kept &= found != 0.0
     if kept.all() or not kept.any():
-        return source, 0
-    return source.choose(kept), duplicates
+        return source, np.arange(len(kept)), 0
+    return source.choose(kept), np.flatnonzero(kept), duplicates
 
 
 def _mark(block: Block, marks: Array) -> Array:

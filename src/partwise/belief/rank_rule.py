@@ -245,6 +245,8 @@ def unconfirmed(answer: Answer, kind: str, found: Mapping[int, Agreement]) -> An
     """What is left of a spectrum's answer where halves contradict it: directions, of which what varies has many."""
     low = min(answer.low, max([k for k, one in found.items() if one.worst >= FOUND], default=1))
     last = last_found(found)
+    if answer.basis == "spectrum" and answer.k == last + 1:
+        return rare(replace(answer, low=low))
     if kind != "coloured" and peaks(last, found):
         return Answer(last, low, None, "undecided", "halves")
     if answer.basis != "rest" and answer.k is not None and surpassed(answer.k, found):
@@ -258,6 +260,21 @@ def one_more(answer: Answer, found: Mapping[int, Agreement]) -> Answer:
     assert answer.k is not None
     more = answer.k + 1
     return replace(answer, k=None, guess=more) if more in found and found[more].found else answer
+
+
+def rare(answer: Answer) -> Answer:
+    """What is left of a spectrum's answer whose last part alone is not found again.
+
+    Halves do not see parts of few samples, and parts that vary have more directions.
+    """
+    return replace(answer, k=None, high=None, verdict="undecided", guess=answer.k)
+
+
+def beside_odd(answer: Answer, count: int) -> Answer:
+    """What is told where odd samples were left out: with them there are so many parts, and these may be some."""
+    if answer.k is None or answer.high is None or answer.k >= count:
+        return answer
+    return replace(answer, high=max(answer.high, count), verdict="between")
 
 
 def unasked(answer: Answer) -> Answer:

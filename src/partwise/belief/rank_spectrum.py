@@ -81,7 +81,7 @@ class Leading:
         return int((np.sqrt(np.append(self.squared_norm, tails[:-1]) / size) > tolerance).sum())
 
 
-def leading(source: RowSource, rng: np.random.Generator, first: int = FIRST) -> Leading:
+def leading(source: RowSource, rng: np.random.Generator, first: int = FIRST, *, noisy: bool = True) -> Leading:
     """Leading singular values: as many as stand above noise, and some more.
 
     Parameters
@@ -92,6 +92,8 @@ def leading(source: RowSource, rng: np.random.Generator, first: int = FIRST) -> 
         Of the first subspace.
     first : int
         How many at first.
+    noisy : bool
+        Whether there is noise, beside which a direction of one feature and a few samples is none.
 
     Returns
     -------
@@ -103,7 +105,7 @@ def leading(source: RowSource, rng: np.random.Generator, first: int = FIRST) -> 
     wanted = min(first, smallest)
     while True:
         values, vectors = truncated_svd(source, wanted, rng=rng, tol=SETTLED)
-        alone = _alone(source, vectors)
+        alone = _alone(source, vectors) if noisy else np.zeros(len(values), bool)
         found = Leading(values[~alone], squared_norm - float((values[alone] ** 2).sum()), source.shape)
         if found.count() < found.most or wanted >= min(MOST, int(CAP * smallest) + 1, smallest):
             return found

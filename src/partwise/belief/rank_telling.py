@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from partwise.belief.rank_rule import AGAIN
+from partwise.estimators.telling import samples
 
 if TYPE_CHECKING:
     from partwise.belief.rank import RankChoice
@@ -20,11 +21,12 @@ def sentence(choice: RankChoice) -> str:
     if choice.verdict == "decided":
         return f"{_parts(k)}: {_stand_out(choice)}; {_weakest(choice)}"
     if choice.verdict == "between":
-        why = (
-            "of one more not all are found again in halves of the samples"
-            if choice.basis == "halves"
-            else f"{_weakest(choice)}, so weaker ones may hide"
-        )
+        if choice.odd and choice.low == k:  # decided without these
+            why = f"{_stand_out(choice)}; {choice.high} with {samples(choice.odd)}, unlike all others"
+        elif choice.basis == "halves":
+            why = "of one more not all are found again in halves of the samples"
+        else:
+            why = f"{_weakest(choice)}, so weaker ones may hide"
         return f"{choice.low} to {choice.high} parts, most likely {k}: {why}"
     start = "cannot be told" if k is None else f"probably {_parts(k)}"
     most = ""
@@ -68,6 +70,8 @@ def _why(choice: RankChoice) -> str:
         return f"{why}, and samples (n = {choice.n_samples:,}) are too few to be halved, or were not asked"
     if choice.basis == "spectrum" and any(row.k == choice.k and row.least < AGAIN for row in choice.table):
         return f"{why}, but so many parts are not found again in halves of the samples: what varies has directions, too"
+    if choice.basis == "spectrum" and choice.k is None and choice.guess is not None:
+        return f"{why}; the last one is not found again in halves of the samples, as a part of few samples is not"
     if choice.basis == "spectrum":
         return f"{why}; the last ones are far behind the others, and may be noise that is not what it seems"
     if choice.basis == "rest":

@@ -198,6 +198,8 @@ def open_journal(path: Path) -> Journal:
 
 def tell(choice: RankChoice, voice: Voice, folder: Path | None = None) -> None:
     """The answer, the noise and the table."""
+    from partwise.estimators.telling import samples
+
     voice.say(f"{str(choice)[:1].upper()}{str(choice)[1:]}.", style="bold")
     if choice.noise is None:
         voice.say("What the noise looks like was not measured: entries are unknown.")
@@ -205,6 +207,10 @@ def tell(choice: RankChoice, voice: Voice, folder: Path | None = None) -> None:
         voice.say(f"{str(choice.noise)[:1].upper()}{str(choice.noise)[1:]}.")
     if choice.duplicates:
         voice.say(f"{choice.duplicates:,} samples are copies of others, and were left out.")
+    if choice.odd:
+        one = len(choice.odd) == 1
+        named = samples(choice.odd)
+        voice.say(f"S{named[1:]} {'is' if one else 'are'} unlike all others, and {'was' if one else 'were'} left out.")
     voice.say()
     voice.say("                        error of    halves of the samples:          ")
     voice.say("  parts   explained     left out    worst  median  found again  seconds")

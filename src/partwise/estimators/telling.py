@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -181,6 +182,13 @@ def warn_of_signs(below: npt.NDArray[Any], cost: float, name: str) -> None:
     warn_user(DegenerateDataWarning(text, kind="negative-part"))
 
 
+def samples(numbers: Sequence[int] | npt.NDArray[np.int64]) -> str:
+    """Samples by their numbers, the first ones."""
+    few = ", ".join(map(str, numbers[:NAMED]))
+    more = f" and {len(numbers) - NAMED} more" if len(numbers) > NAMED else ""
+    return f"sample{'' if len(numbers) == 1 else 's'} {few}{more}"
+
+
 def warn_odd(odd: npt.NDArray[np.int64], name: str) -> None:
     """Warn of samples that were set aside; the warning carries their numbers.
 
@@ -193,9 +201,8 @@ def warn_odd(odd: npt.NDArray[np.int64], name: str) -> None:
     """
     if not len(odd):
         return
-    few = ", ".join(map(str, odd[:NAMED])) + (f" and {len(odd) - NAMED} more" if len(odd) > NAMED else "")
     one = len(odd) == 1
-    text = f"{name}: sample{'' if one else 's'} {few} {'is' if one else 'are'} unlike all others and "
+    text = f"{name}: {samples(odd)} {'is' if one else 'are'} unlike all others and "
     text += f"{'was' if one else 'were'} set aside: no part is made of {'it' if one else 'them'} (odd_samples_)"
     told: Any = DegenerateDataWarning(text, parameter="X", kind="odd", place=Place(row=int(odd[0])))
     told.odd = odd

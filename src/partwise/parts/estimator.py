@@ -5,18 +5,22 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from partwise.algorithms.loop import State
+from partwise.algorithms.oddness import odd_samples
 from partwise.belief import RankChoice, Verdicts, choose_k
-from partwise.belief.judging import judged
+from partwise.belief.judging import judged, without
+from partwise.belief.rank_halves import SMALLEST_HALF
 from partwise.belief.telling import verdict_line
 from partwise.estimators.base import Ended, Factorization
 from partwise.estimators.catalog import AUTO, find_method
 from partwise.estimators.imputing import Imputing
 from partwise.estimators.observing import MISSING, Told, check_alone, missing_in, observe
+from partwise.estimators.telling import warn_odd
 from partwise.exceptions import DegenerateDataWarning, InputError, warn_user
 from partwise.io.objects import known
 from partwise.noise import Noise, measure_noise
@@ -26,6 +30,7 @@ from partwise.parts.telling import UNMEASURED, undetermined, unsure_of
 from partwise.sources import GeneratedSource, Inspection, RowSource, inspect
 from partwise.sources.inspection import steady
 from partwise.sources.observed import Observed
+from partwise.sources.protocol import copied
 
 Array = npt.NDArray[Any]
 
@@ -65,6 +70,9 @@ class Parts(Imputing, Ended, Factorization):
         What :func:`partwise.choose_k` said of the number of parts; None if that was given.
     method_ : Chosen
         Which method was taken, why, and what else was tried; ``str()`` of it is a sentence.
+    odd_samples_ : ndarray of int
+        Samples that are unlike all others: they were set aside, and no part is made of them; if `method` is "auto", of
+        data with noise, and where the number of parts is given of 60 samples or more.
     verdicts_ : Verdicts or None
         A row a part (:func:`partwise.judge`); None if not asked for, or if the samples are too few to be halved.
     estimator_ : estimator
@@ -252,6 +260,13 @@ class Parts(Imputing, Ended, Factorization):
             seen = inspect(rows)
         with steady(source):
             k, self.choice_ = self._count(rows)
+            odd = self._odd(rows, k) if method is None and not self._observed.holes else np.zeros(0, np.int64)
+            if len(odd):
+                odd = odd if copies is None else np.unique(copied(copies)[odd])
+                copies = without(odd, copies, source.shape[0])
+                rows = source.choose(copies)
+                seen = inspect(rows)
+                warn_odd(odd, type(self).__name__)
             how: dict[str, Any] = {"method": method, "seed": self.random_state, "copies": copies}
             if self._observed.holes:
                 self.noise_ = None
@@ -261,6 +276,9 @@ class Parts(Imputing, Ended, Factorization):
                 self.estimator_, self.method_ = find_parts(rows, k, seen, self.noise_, weighing=self.weighing, **how)
             if copies is not None:
                 self.estimator_._renumber(copies)
+            self.odd_samples_ = np.union1d(vars(self.estimator_).get("odd_samples_", odd), odd)
+            if len(odd):
+                self.estimator_.odd_samples_ = self.odd_samples_
             self.weighing_ = self.estimator_.weighing_
             self.components_ = self.estimator_.components_
             asked = self.judge and self.stop_.kind != "interrupted"
@@ -279,6 +297,17 @@ class Parts(Imputing, Ended, Factorization):
             warn_user(told)
         return k, choice
 
+    def _odd(self, source: RowSource, k: int) -> npt.NDArray[np.int64]:
+        """Samples unlike all others: beside noise each is a part, or makes the noise look like none that is known."""
+        if self.choice_ is not None:
+            return np.array(self.choice_.odd, np.int64)
+        if source.shape[0] < 2 * SMALLEST_HALF:  # one of a few samples may be all that there is of a part
+            return np.zeros(0, np.int64)
+        noise = measure_noise(source)  # of what any number of parts leave over: beside k an odd one would be noise
+        if noise.kind == "none" or isinstance(self.weighing, Noise):
+            return np.zeros(0, np.int64)
+        return odd_samples(noise.scale(source), min(k, *source.shape))
+
     def _noise(self, source: RowSource, k: int) -> Noise:
         """Of what so many parts leave over, which is what the method has to live with; measured once if it can be."""
         if isinstance(self.weighing, Noise):
@@ -291,6 +320,7 @@ class Parts(Imputing, Ended, Factorization):
     def _judged(self, source: RowSource, copies: Array | None) -> Verdicts | None:
         try:
             again, seen = self._again(), self._observed
+            copies = without(self.odd_samples_, copies, source.shape[0])
             verdicts = judged(self.components_, self.estimator_, again, source, sample_weight=copies, observed=seen)
         except InputError as error:
             if error.kind == "changed":
