@@ -29,11 +29,12 @@ TEXTS = {
     ),
     "word.csv": (
         "a,b\n1,2\n3,x7\n",
-        "word.csv, line 3: 'x7' in column 2 is not a number; a column of texts is named by text",
+        "word.csv, line 3: 'x7' in column 2 ('b') is not a number; what is not known is an empty cell or NA, and drop "
+        "leaves the column out",
     ),
     "mixed.csv": (
         "width,height,kind\n1,2,rose\n1,3,lily\n",
-        "mixed.csv, line 2: 'rose' in column 3 is not a number; a column of texts is named by text",
+        "mixed.csv, line 2: column 3 ('kind') holds text ('rose'), not numbers; drop leaves it out",
     ),
     "columns.csv": (
         "id,a,b,a\nx,1,2,3\n",
@@ -105,7 +106,7 @@ def test_lines_are_counted_across_chunks(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("partwise.io.lines.CHUNK_BYTES", 64)
     path = tmp_path / "a.csv"
     path.write_text("id,a,b\n" + "".join(f"r{i},{i},1\n" for i in range(500)) + "r500,x,1\n")
-    refused(path, "line 502: 'x' in column 2 is not a number")
+    refused(path, r"line 502: 'x' in column 2 \('a'\) is not a number")
     path.write_text("id,a,b\n" + "".join(f"r{i % 400},{i},1\n" for i in range(500)))
     refused(path, "line 402: row 401 has the name 'r0' of row 1")
     path.write_bytes(b"id,a,b\n" + b"r,1,1\n" * 100 + b"\xe9,1,1\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -16,6 +17,7 @@ from partwise.io.h5ad import is_hdf5
 from partwise.io.images import SUFFIXES as PICTURES
 from partwise.io.names import DUPLICATES
 from partwise.io.packed import packed_as, spooled
+from partwise.io.selecting import patterns, without
 from partwise.io.summary import summarize
 from partwise.io.table import LARGE, Table
 
@@ -30,6 +32,7 @@ def read(
     transpose: bool = False,
     in_memory: int = LARGE,
     verbose: bool = False,
+    drop: str | Sequence[str] = (),
     **options: Any,
 ) -> Table:
     """Read a file or folder: numbers, and what names them.
@@ -54,6 +57,9 @@ def read(
         are read in blocks.
     verbose : bool, default=False
         Print what was found (see `partwise.io.summarize`), which takes a pass over the numbers.
+    drop : str or sequence of str, default=()
+        Features to leave out, by their names (of text with commas between); * stands for anything. Of tables of text
+        also columns that are no numbers: labels, remarks.
     **options
         What the format takes: ``delimiter``, ``header``, ``row_names``, ``decimal``, ``encoding`` for text,
         ``variable`` for ``.mat``, ``.npz``, zarr and sheets, ``layer`` for ``.h5ad``, ``vocabulary`` for docword,
@@ -87,7 +93,14 @@ def read(
     if kind is not None:
         with spooled(place, kind) as inside:
             # all of it, as the unpacked file goes
-            table = read(inside, format=format, transpose=transpose, in_memory=EVERYTHING, verbose=verbose, **options)
+            how: dict[str, Any] = {
+                "format": format,
+                "transpose": transpose,
+                "verbose": verbose,
+                "drop": drop,
+                **options,
+            }
+            table = read(inside, in_memory=EVERYTHING, **how)
         return replace(table, origin=str(path), notes=(f"unpacked ({kind})", *table.notes))
     if format is None:
         format = find_format(place)
@@ -99,7 +112,7 @@ def read(
             parameter="format",
             kind="unknown",
         )
-    table = _call(place, format, transpose, in_memory, options)
+    table = without(_call(place, format, transpose, in_memory, patterns(drop), options), patterns(drop))
     if verbose:
         print(summarize(table))
     return table
@@ -111,7 +124,9 @@ def _not_there(path: str) -> ReaderError:
     return fail(path, "there is no such file or folder", kind="missing-file")
 
 
-def _call(path: Path, format: str, transpose: bool, in_memory: int, options: dict[str, Any]) -> Table:
+def _call(
+    path: Path, format: str, transpose: bool, in_memory: int, drop: Sequence[str], options: dict[str, Any]
+) -> Table:
     reader = FORMATS[format].read
     known = set(inspect.signature(reader).parameters) - {"path"}
     unknown = sorted(set(options) - known)
@@ -123,7 +138,8 @@ def _call(path: Path, format: str, transpose: bool, in_memory: int, options: dic
             parameter="duplicates",
             kind="unknown",
         )
-    given = {**options, **{name: value for name, value in (("in_memory", in_memory),) if name in known}}
+    general = {"in_memory": in_memory, "drop": drop}
+    given = {**options, **{name: value for name, value in general.items() if name in known}}
     if transpose and "transpose" in known:
         return reader(path, transpose=True, **given)
     if isinstance(given.get("vocabulary"), str):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import dropwhile, pairwise
 from pathlib import Path
 
@@ -53,6 +55,7 @@ def read_table_folder(
     decimal: str | None = None,
     encoding: str = "utf-8",
     duplicates: str = "error",
+    drop: Sequence[str] = (),
 ) -> Table:
     """Read a folder of tables of text.
 
@@ -67,6 +70,8 @@ def read_table_folder(
         As for one table.
     duplicates : {"error", "number"}, default="error"
         What to do with a name that was there before.
+    drop : sequence of str, default=()
+        Names of columns to leave out, be they text.
 
     Returns
     -------
@@ -84,13 +89,14 @@ def read_table_folder(
             decimal=decimal,
             encoding=encoding,
             duplicates=duplicates,
+            drop=drop,
         )
         for file in files
     ]
     made = _spectra(path, files, tables) or _stacked(path, files, tables, duplicates)
     skipped = [file.name for file in path.iterdir() if file.is_file() and file not in files and file.name[0] != "."]
     if skipped:
-        made = Table(**{**vars(made), "notes": (*made.notes, f"left out: {', '.join(sorted(skipped)[:5])}")})
+        made = replace(made, notes=(*made.notes, f"left out: {', '.join(sorted(skipped)[:5])}"))
     return made
 
 
@@ -117,7 +123,8 @@ def _spectra(path: Path, files: list[Path], tables: list[Table]) -> Table | None
     names = unique_names(path, [file.name.partition(".")[0] for file in files], "row", "number", lambda _: None)
     points = [f"{value:.10g}" for value in axes[0]]
     note = f"{len(files)} files, a sample each; their first column names the features"
-    return Table(X, points, names, origin=str(path), format="tables", notes=(note,))
+    left_out = tables[0].left_out
+    return Table(X, points, names, origin=str(path), format="tables", notes=(note,), left_out=left_out)
 
 
 def _are_numbers(names: list[str]) -> bool:
@@ -144,4 +151,5 @@ def _stacked(path: Path, files: list[Path], tables: list[Table], duplicates: str
         named = unique_names(path, named, "row", duplicates, lambda _: None)
     X = np.concatenate([np.asarray(table.source().take(range(table.X.shape[0]))) for table in tables])
     note = f"{len(files)} files, one below the other"
-    return Table(X, first.feature_names, named, origin=str(path), format="tables", notes=(note, *first.notes))
+    notes = (note, *first.notes)
+    return replace(first, X=X, sample_names=named, origin=str(path), format="tables", notes=notes)
