@@ -53,7 +53,7 @@ def transform(
     Exit codes: 0 done, 1 failed, 2 wrong usage or data that cannot be used,
     130 interrupted.
     """
-    from partwise.runs.progress import bar, step
+    from partwise.runs.progress import bar, reading_step, step
 
     voice = saying.voice
     with voice.failing():
@@ -66,7 +66,7 @@ def transform(
         fitted = open_model(model)
         make_folder(out.parent)
         with bar(errors(), hidden=saying.quiet) as progress:
-            with step(progress, "Reading"):
+            with reading_step(progress, data):
                 kept = _kept(model)
                 table, turned = _as_told(_as_fitted(reading, kept, fitted, data).read(data), fitted, reading.transpose)
                 words = table.format in WORDS  # those that the model does not know are none of its features

@@ -17,6 +17,7 @@ from partwise.io.headers import is_axis
 from partwise.io.table import Table
 from partwise.sources import source_of
 from partwise.sources.blocks import is_sparse
+from partwise.sources.names import named_by_text
 from partwise.sources.opening import held_by
 
 
@@ -36,7 +37,7 @@ def known(X: Any) -> Any:
     if type(X).__name__ == "LazyFrame" and type(X).__module__.partition(".")[0] == "polars":
         return X.collect()
     kind = held_by(X)
-    return X if kind is None else READERS[kind](X)
+    return named_by_text(X) if kind is None else READERS[kind](X)
 
 
 def _refuse(text: str) -> InputError:
