@@ -140,6 +140,13 @@ def test_a_signal_of_hyperspy():
     maps = model.transform(signal)
     np.testing.assert_array_equal(maps.data.reshape(2, 12).T, PLAIN.transform(X))
     assert maps.axes_manager.signal_axes[0].scale == 0.5
+    back = model.inverse_transform(maps)
+    np.testing.assert_allclose(back.data, PLAIN.inverse_transform(PLAIN.transform(X)).reshape(3, 4, 7), atol=1e-12)
+    [axis] = back.axes_manager.signal_axes
+    assert (axis.offset, axis.scale, axis.units) == (100.0, 5.0, "eV")
+    assert back.axes_manager.navigation_axes[0].scale == 0.5
+    with pytest.raises(InputError, match=r"must have shape \(n_samples, 2\), got \(12, 7\)"):
+        model.inverse_transform(signal)
 
 
 def test_names_of_dask_data_frames():

@@ -34,6 +34,8 @@ from partwise.io.table import LARGE, Table
 
 Array = npt.NDArray[Any]
 
+BROKEN = "a quoted cell goes on in the next line, as texts do; a column of texts is named by {parameter}"
+
 
 def read_delimited(
     path: Path,
@@ -188,10 +190,7 @@ class _Block:
             cells = self.layout.cells(line)
             if len(cells) != self.layout.full:
                 if line.count('"') % 2:
-                    text = (
-                        "a quoted cell goes on in the next line, as texts do; a column of texts is named by {parameter}"
-                    )
-                    raise fail(self.path, text, self.numbers[i], parameter="text")
+                    raise fail(self.path, BROKEN, self.numbers[i], parameter="text")
                 text = f"{len(cells)} cells, but {self.layout.full} in other lines; "
                 text += "{parameter} says what is between them"
                 raise fail(self.path, text, self.numbers[i], parameter="delimiter")
@@ -233,6 +232,9 @@ def _header(path: Path, chunk: Chunk, layout: Layout, duplicates: str) -> list[s
     if len(cells) == layout.width and layout.row_names:
         cells = cells[1:]
     if len(cells) != wanted:
+        for i, line in enumerate(chunk.lines):
+            if line.count('"') % 2:
+                raise fail(path, BROKEN, chunk.first + i, parameter="text")
         raise fail(path, f"{len(cells)} names of columns, but {wanted} columns of numbers below", layout.names_line)
     named = [cell or f"column {j + 1}" for j, cell in enumerate(cells)]
     return unique_names(path, named, "column", duplicates, lambda _: layout.names_line)

@@ -59,6 +59,16 @@ def in_order(names: Sequence[str]) -> bool:
     return is_ordered(np.array([float(one[1]) for one in found if one is not None]))
 
 
+def even_scale(names: Sequence[str]) -> tuple[float, float, str] | None:
+    """The first number, the step and the unit of names that are an even scale; None of others."""
+    if not in_order(names):
+        return None
+    numbers = [found[1] for name in names if (found := NUMBER.fullmatch(name))]
+    values = np.array(numbers, float)
+    step = float(values[-1] - values[0]) / (len(values) - 1)
+    return (float(values[0]), step, names[0].strip()[len(numbers[0]) :].strip()) if _is_even(values) else None
+
+
 def counted_from(names: Sequence[str]) -> int | None:
     """The first of names that are whole numbers one after the other, as those of samples are; None of others."""
     try:
