@@ -186,7 +186,7 @@ def test_several_matrices_must_be_chosen_from(tmp_path: Path):
     refused(tmp_path / "a.mat", "2 of its variables are matrices; give variable, one of: A 3 x 2, B 2 x 2$")
     refused(tmp_path / "a.mat", "there is no variable 'C' of numbers", variable="C")
     scipy.io.savemat(tmp_path / "c.mat", {"A": np.ones((3, 2)) * 1j})
-    refused(tmp_path / "c.mat", "give variable, one of: none")
+    refused(tmp_path / "c.mat", "holds no matrix of real numbers")
 
 
 def test_truncated_and_compressed_files(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -199,3 +200,69 @@ def test_nothing_of_it_is_said_of_good_numbers(tmp_path: Path):
     for numbers in (X - X.mean(), (X > 0.5).astype(float), np.where(X > 2.0, 99.0, 40.0 * X), WHOLE % 1000):
         found = suspicions(pw.io.Table(numbers))
         assert {one.kind for one in found} <= {"depth", "uneven"}
+
+
+def test_the_index_of_pandas_names_the_rows_of_parquet(tmp_path: Path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    for index in (S, pd.Index(S, name="cell"), pd.Index(CODES)):
+        pd.DataFrame(X, index=index, columns=F).to_parquet(tmp_path / "a.parquet")
+        table = pw.read(tmp_path / "a.parquet")
+        assert (table.feature_names, table.sample_names) == (F, list(map(str, index)))
+    pd.DataFrame(X, columns=F).to_parquet(tmp_path / "a.parquet")
+    assert pw.read(tmp_path / "a.parquet").sample_names is None
+
+
+def test_columns_of_parquet_that_are_no_numbers(tmp_path: Path):
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame(X, schema=F).with_columns(pl.lit("cat").alias("species"), pl.date(2024, 1, 1).alias("day"))
+    frame.write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ReaderError, match="column 'species' holds text, not numbers; drop leaves it out"):
+        pw.read(tmp_path / "a.parquet")
+    with pytest.raises(ReaderError, match="column 'day' holds Date, not numbers; drop leaves it out"):
+        pw.read(tmp_path / "a.parquet", drop="species")
+    np.testing.assert_array_equal(pw.read(tmp_path / "a.parquet", drop="species,day,f7").X, X[:, :7])
+    with pytest.raises(ReaderError, match="drop leaves no feature"):
+        pw.read(tmp_path / "a.parquet", drop="*")
+
+
+def test_files_of_a_folder_whose_columns_have_another_order(tmp_path: Path):
+    (tmp_path / "1.csv").write_text(text(HEAD, *ROWS[:20]))
+    (tmp_path / "2.csv").write_text(text(["id", *F[::-1]], *([row[0], *row[:0:-1]] for row in ROWS[20:])))
+    np.testing.assert_array_equal(pw.read(tmp_path).X, X)
+    (tmp_path / "2.csv").write_text(text(["id", *F[:-1], "g"], *ROWS[20:]))
+    with pytest.raises(
+        ReaderError, match=r"2\.csv: has other columns than 1\.csv: 8 and 8; it lacks 'f7' and has 'g' b"
+    ):
+        pw.read(tmp_path)
+
+
+OTHERS = {
+    "a.feather": (b"ARROW1\0\0", "table of Arrow"),
+    "a.csv.zst": (b"\x28\xb5\x2f\xfd\0\0", "packed by zstd"),
+    "a.tar": (b"a.csv".ljust(257, b"\0") + b"ustar\0", "archive \\(tar\\)"),
+    "a.rds": (gzip.compress(b"X\n\0\0\0\3"), "data of R"),
+    "a.csv": (b"<!DOCTYPE html>\n<html>", "page of the web"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_files_of_other_programs_are_called_by_their_kind(tmp_path: Path, name: str):
+    content, told = OTHERS[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ReaderError, match=told):
+        pw.read(tmp_path / name)
+
+
+@pytest.mark.parametrize("first", ["X", "RDX3", "<10", "ARROW1"])
+def test_names_that_other_files_begin_with(tmp_path: Path, first: str):
+    (tmp_path / "a.csv").write_text(f"{first},b\n1,2\n3,5\n")
+    assert pw.read(tmp_path / "a.csv").feature_names == [first, "b"]
+
+
+def test_words_about_how_text_is_read(tmp_path: Path):
+    (tmp_path / "a.csv").write_text(text(HEAD, *ROWS))
+    with pytest.raises(ReaderError, match="delimiter must be one character, got ', '"):
+        pw.read(tmp_path / "a.csv", delimiter=", ")
+    with pytest.raises(ReaderError, match="line 1: 'f0' in column 2 is not a number: is this line one of names"):
+        pw.read(tmp_path / "a.csv", header=False)

@@ -76,6 +76,8 @@ def read_delimited(
     Table
         Empty cells and NA are NaN.
     """
+    if delimiter is not None and len(delimiter) != 1:
+        raise fail(path, f"{{parameter}} must be one character, got {delimiter!r}", kind="value", parameter="delimiter")
     if decimal not in (None, ".", ","):
         raise fail(path, f"{{parameter}} must be '.' or ',', got {decimal!r}", kind="unknown", parameter="decimal")
     rows = Rows(in_memory)
@@ -214,6 +216,9 @@ class _Block:
         if self.layout.decimal_comma and number(cell) is not None:
             text += ", as decimals have a comma in this file; write all numbers one way, or give {parameter}"
             parameter = "decimal"
+        elif not self.layout.header and self.numbers[row] == self.layout.begins:
+            text += ": is this line one of names? then {parameter}"
+            parameter = "header"
         elif written_otherwise(cell):
             text += " as it is written; write digits and a point alone, or leave the column out with {parameter}"
         elif all(is_text(cells[column]) for cells in here if len(cells) > column and cells[column]):

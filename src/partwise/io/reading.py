@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
@@ -22,6 +23,17 @@ from partwise.io.summary import summarize
 from partwise.io.table import LARGE, Table
 
 LOOKED_AT = 4096
+PAGE = re.compile(rb"\s*<[!?a-zA-Z]")
+OTHERS = {  # what other files begin with, and what is to be done about them
+    b"ARROW1": "a table of Arrow (Feather); save it as Parquet or CSV",
+    b"RDX": "data of R; write.csv(...) makes a table of it",
+    b"X\n": "data of R; write.csv(...) makes a table of it",
+    b"$FL": "data of SPSS; save it as CSV",
+    b"\x28\xb5\x2f\xfd": "packed by zstd; unpack it (zstd -d)",
+    b"7z\xbc\xaf": "an archive (7z); unpack it and give what is in it",
+    b"Rar!": "an archive (rar); unpack it and give what is in it",
+    b"%PDF": "a PDF; save the table as CSV",
+}
 EVERYTHING = 1 << 62  # bytes
 
 
@@ -183,6 +195,12 @@ def _refuse_known(path: Path, first: bytes) -> None:
         raise fail(path, "is JSON or a saved model (see partwise.load), and no table of numbers", kind="format")
     if not looks_like_table(first) and any(path.with_suffix(end).is_file() for end in (".hdr", f"{path.suffix}.hdr")):
         raise fail(path, "has a header (.hdr) beside it: give that, which says how it is read", kind="format")
+    if not looks_like_table(first):
+        other = next((told for begins, told in OTHERS.items() if first.startswith(begins)), None)
+        if other or first[257:262] == b"ustar":
+            raise fail(path, f"is {other or 'an archive (tar); unpack it and give what is in it'}", kind="format")
+    if PAGE.match(first):
+        raise fail(path, "is a page of the web (HTML) or XML, and no table; save the table as CSV", kind="format")
     if first.startswith(b"\xd0\xcf\x11\xe0"):
         raise fail(path, "is a workbook or document of before 2007; save it as .xlsx or CSV", kind="format")
     if path.suffix.lower() in PICTURES:

@@ -200,7 +200,7 @@ def _turned(table: Table) -> Suspicion | None:
 def _named_axis(table: Table) -> Suspicion | None:
     """Whether rows are called as wavelengths, or times, are."""
     samples = table.sample_names or []
-    if len(samples) < 8 or not in_order(samples) or counted_from(samples) is not None:
+    if len(samples) < 8 or table.image_shape is not None or not in_order(samples) or counted_from(samples) is not None:
         return None
     if is_scale(table.feature_names or []):
         return None

@@ -12,9 +12,11 @@ import numpy as np
 from partwise.door.guard import check_memory, fail, first_bytes
 from partwise.io.delimited import looks_like_table, read_delimited
 from partwise.io.layout import DELIMITERS, is_number, split
+from partwise.io.matching import aligned
 from partwise.io.names import unique_names
 from partwise.io.table import Table
 from partwise.sources.chunked import natural_order
+from partwise.sources.names import difference
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".dat", ".xy", ".asc")
 LOOKED_AT = 4096  # bytes of a file whose name does not say what it is
@@ -138,18 +140,17 @@ def _are_numbers(names: list[str]) -> bool:
 def _stacked(path: Path, files: list[Path], tables: list[Table], duplicates: str) -> Table:
     first = tables[0]
     for file, table in zip(files, tables, strict=True):
-        if table.X.shape[1] != first.X.shape[1] or table.feature_names != first.feature_names:
-            raise fail(
-                file,
-                f"has other columns than {files[0].name}: {table.X.shape[1]} and {first.X.shape[1]}, or other names",
-                kind="shape",
-            )
+        if table.X.shape[1] != first.X.shape[1] or set(table.feature_names or ()) != set(first.feature_names or ()):
+            flaw = difference(table.feature_names or [], first.feature_names or [])
+            text = f"has other columns than {files[0].name}: {table.X.shape[1]} and {first.X.shape[1]}"
+            raise fail(file, text + (f"; it {flaw}" if flaw else ""), kind="shape")
         if (table.sample_names is None) != (first.sample_names is None):
             raise fail(file, f"has names of rows and {files[0].name} has none, or the other way round", kind="format")
     named = None if first.sample_names is None else [name for table in tables for name in table.sample_names or []]
     if named is not None:
         named = unique_names(path, named, "row", duplicates, lambda _: None)
-    X = np.concatenate([np.asarray(table.source().take(range(table.X.shape[0]))) for table in tables])
-    note = f"{len(files)} files, one below the other"
+    sources = [aligned(table.source(), first.feature_names) for table in tables]
+    X = np.concatenate([np.asarray(source.take(range(source.shape[0]))) for source in sources])
+    note = f"{len(files)} files, one below the other" if len(files) > 1 else "1 file"
     notes = (note, *first.notes)
     return replace(first, X=X, sample_names=named, origin=str(path), format="tables", notes=notes)
