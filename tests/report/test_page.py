@@ -19,6 +19,7 @@ from partwise.exceptions import InputError, MissingDependencyError
 from partwise.io import Table
 from partwise.plots import pages
 from partwise.report import cards
+from partwise.report import page as page_module
 from partwise.report.naming import shown
 from tests.report.models import H, W, X, mixtures, with_components
 
@@ -354,6 +355,21 @@ def test_pictures_of_noise_stay_small(tmp_path: Path):
     model, rows = with_components(rng.random((100, 160 * 128))), rng.random((400, 160 * 128))
     text = written(tmp_path, model, rows, weights=rng.random((400, 100)), image_shape=(160, 128))
     assert len(text) < 5_000_000
+
+
+@pytest.mark.parametrize("count", [6, 7, 30])
+def test_many_parts_in_red_are_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int):
+    """Thirty of them stood between the headline and the parts."""
+    monkeypatch.setattr(
+        page_module, "grave", lambda _: [(f"Part {j + 1} is not determined", "why") for j in range(count)]
+    )
+    rows = np.random.default_rng(0).random((20, 6))
+    page = pw.write_report(tmp_path / "report.html", pw.SPA(2).fit(rows), rows).read_text("utf-8")
+    assert page.count("is not determined.") == count
+    folded = page.partition('<details class="more">')[2]
+    assert folded.count("is not determined.") == max(0, count - 6)
+    more = {6: "", 7: "1 more that is not", 30: "24 more that are not"}[count]
+    assert more in folded
 
 
 def test_parts_that_are_negative_or_not_determined_come_first_in_red(tmp_path: Path):
