@@ -56,6 +56,10 @@ READ: dict[str, tuple[str, Any]] = {
     "a title with delimiters": ("Experiment 12,,,,,,,,\n" + text(HEAD, *ROWS), X),
     "remarks of an instrument": ("Instrument: A\nDate,2024-01-01\n\n" + text(HEAD, *ROWS), X),
     "a title above wavelengths": ("Lamp 3\n" + text(["", *range(400, 480, 10)], *ROWS), X),
+    "a title of Excel, and a line of nothing, above wavelengths": (
+        "Lamp 3,,,,,,,,\n,,,,,,,,\n" + text(["id", *range(400, 480, 10)], *ROWS),
+        X,
+    ),
     "the line that tells Excel": ("sep=;\n" + text(HEAD, *ROWS, between=";"), X),
     "thousands of Switzerland": (text(HEAD, *named(lambda v: f"{v:,}".replace(",", "'"), WHOLE)), WHOLE),
     "thousands of France": (

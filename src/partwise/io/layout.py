@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.door.guard import fail
-from partwise.io.headers import Reading, is_ordered, judge_header, judge_names
+from partwise.io.headers import Reading, is_corner, is_ordered, judge_header, judge_names
 from partwise.io.lines import Chunk
 
 Array = npt.NDArray[Any]
@@ -114,7 +114,7 @@ def find_layout(
     notes = []
     above = _remarks(table) if header is not False else 0
     if above:
-        notes.append(f"left out above the table: {', '.join(_shown(row) for row in table[:above])}")
+        notes.append(f"left out above the table: {', '.join(_shown(row) for row in table[:above] if any(row))}")
         filled, table = filled[above:], table[above:]
     full = _usual_width(table[1:] or table)
     trailing = full > 1 and _is_trailing(table, full)
@@ -157,9 +157,11 @@ def _remarks(table: list[list[str]]) -> int:
     above = next((i for i, length in enumerate(lengths) if length >= width - 1 or 2 * length > width), 0)
     if not above and width == 2:  # a title above the names of two columns
         above = next((i for i, row in enumerate(table) if len(row) == width and all(map(is_text, row))), 0)
-    if not above or above + 1 == len(table) or not all(any(map(is_text, row)) for row in table[:above]):
+    told = [row for row in table[:above] if any(row)]  # others have nothing but delimiters
+    if not above or above + 1 == len(table) or not all(any(map(is_text, row)) for row in told):
         return 0
-    named = all(is_text(cell) for cell in table[above][1:] if cell)
+    corner = table[above][0]
+    named = all(is_text(cell) for cell in table[above][1:] if cell) or not corner or is_corner(corner)
     # where no names come below it, a line of many cells, were they empty, may be a sample
     brief = all(len(row) <= BRIEF and len(row) < width - 1 for row in table[:above])
     return above if (named and max(lengths[:above]) < width) or brief else 0
