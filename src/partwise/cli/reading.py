@@ -75,9 +75,7 @@ class Reading:
     text: Annotated[
         str | None, _option("--text", metavar="COLUMN", help="Column of texts, of a table or of JSON lines.")
     ] = None
-    date: Annotated[
-        str | None, _option("--date", metavar="COLUMN", help="Column of dates of texts, the year first.")
-    ] = None
+    date: Annotated[str | None, _option("--date", metavar="COLUMN", help="Column of dates of texts.")] = None
     stop_words: Annotated[
         str | None,
         _option(

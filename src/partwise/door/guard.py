@@ -32,8 +32,10 @@ def fail(
 def of_file(path: Path, error: InputError) -> ReaderError:
     """The error of a function that was given a file's content, or a folder; with the file, if it does not have it."""
     if error.place.file is None:
-        return fail(path, str(error), kind=error.kind, parameter=error.parameter)
-    return ReaderError(str(error), parameter=error.parameter, kind=error.kind, place=error.place)
+        return fail(path, error.worded("{parameter}", str(error.place)), kind=error.kind, parameter=error.parameter)
+    return ReaderError(
+        error.worded("{parameter}", "{place}"), parameter=error.parameter, kind=error.kind, place=error.place
+    )
 
 
 @contextmanager

@@ -191,7 +191,8 @@ def _refuse_known(path: Path, first: bytes) -> None:
     if (first[:1] == b"\x80" and first[1:2] <= b"\x05") or {".pkl", ".pickle", ".joblib"} & set(suffixes):
         raise fail(path, "is a pickle, which could run any program: it is refused; save numbers as .npy", kind="format")
     # a saved model begins with the length of its header, in eight bytes of which the last ones are zero
-    if first.lstrip()[:1] == b"{" or first[4:9] == b"\0\0\0\0{":
+    listed = first.lstrip()[:1] == b"[" and path.suffix.lower() == ".json"
+    if listed or first.lstrip()[:1] == b"{" or first[4:9] == b"\0\0\0\0{":
         raise fail(path, "is JSON or a saved model (see partwise.load), and no table of numbers", kind="format")
     if not looks_like_table(first) and any(path.with_suffix(end).is_file() for end in (".hdr", f"{path.suffix}.hdr")):
         raise fail(path, "has a header (.hdr) beside it: give that, which says how it is read", kind="format")

@@ -37,6 +37,7 @@ SEVERAL = 3  # different entries of a row: two may be multiples of anything
 LABELS = {"label", "labels", "class", "classes", "target", "y", "cluster", "clusters", "group", "category", "species"}
 LABELS |= {"leiden", "louvain", "batch"}
 PLACES = {"x", "y", "z", "row", "col", "column", "lat", "lon", "latitude", "longitude", "easting", "northing"}
+FILE = re.compile(r".*\.[A-Za-z]\w*")
 CODE = re.compile(r"9{2,}(\.[09]+)?")  # what stands for a missing number: -999, 9999
 HUGE = 1e20  # so do these, in files of climate
 BEYOND = 3.0  # times the next one
@@ -200,7 +201,12 @@ def _turned(table: Table) -> Suspicion | None:
 def _named_axis(table: Table) -> Suspicion | None:
     """Whether rows are called as wavelengths, or times, are."""
     samples = table.sample_names or []
-    if len(samples) < 8 or table.image_shape is not None or not in_order(samples) or counted_from(samples) is not None:
+    if (
+        len(samples) < 8
+        or all(map(FILE.fullmatch, samples))
+        or not in_order(samples)
+        or counted_from(samples) is not None
+    ):
         return None
     if is_scale(table.feature_names or []):
         return None
