@@ -336,17 +336,18 @@ def _decimal_comma(path: Path, filled: list[tuple[int, str]], table: list[list[s
     """European tables: numbers with a comma between other marks; where it may stand for thousands, it is refused."""
     if delimiter not in WITH_COMMAS:
         return False
+    if delimiter == "," and not any('"' in line for _, line in filled[: len(table)]):
+        return False
     cells = [(number, cell) for (number, _), row in zip(filled, table, strict=False) for cell in row]
     commas = [(number, cell) for number, cell in cells if "," in cell and is_number(cell, comma=True)]
-    points = [(number, cell) for number, cell in cells if "." in cell and is_number(cell)]
-    sure = {comma for comma in (True, False) for _, cell in cells if GROUPS[comma][0].fullmatch(cell)}
+    inner = [cell for row in table[1:] for cell in row[1:] if "," in cell or cell.count(".") > 1]  # no names
+    sure = {comma for comma in (True, False) for cell in inner if GROUPS[comma][0].fullmatch(cell)}
     if len(sure) == 1:
         return sure.pop()
-    unsure = commas if all(THOUSANDS.fullmatch(cell) for _, cell in commas) else []
-    if not commas and points and all(POINTED.fullmatch(cell) for _, cell in points):
-        # numbers that were rounded to three decimals have them all
-        whole = [cell for _, cell in cells if cell.isdigit()]
-        unsure = points if whole and all(map(SMALL.fullmatch, whole)) else []
+    if commas:
+        unsure = commas if all(THOUSANDS.fullmatch(cell) for _, cell in commas) else []
+    else:
+        unsure = [] if delimiter == "," else _may_be_thousands(cells)
     if unsure:
         number, cell = unsure[0]
         raise fail(
@@ -357,6 +358,16 @@ def _decimal_comma(path: Path, filled: list[tuple[int, str]], table: list[list[s
             parameter="decimal",
         )
     return bool(commas)
+
+
+def _may_be_thousands(cells: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Numbers as 1.234, where all that have no point are below a thousand: rounded ones would all have points."""
+    pointed = [(line, cell) for line, cell in cells if "." in cell]
+    if not all(POINTED.fullmatch(cell) or not is_number(cell) for _, cell in pointed):
+        return []
+    pointed = [(line, cell) for line, cell in pointed if is_number(cell)]
+    whole = [cell for _, cell in cells if cell.isdigit()]
+    return pointed if whole and all(map(SMALL.fullmatch, whole)) else []
 
 
 def _ask_for_names(path: Path, cells: list[tuple[int, str]], what: str) -> None:
