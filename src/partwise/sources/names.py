@@ -25,7 +25,8 @@ def names_of(X: Any) -> list[str] | None:
 
 def named_by_text(X: Any) -> Any:
     """A data frame whose columns are called by numbers with these as text, as other libraries want names."""
-    names = names_of(X) if hasattr(X, "set_axis") else None
+    kinds = {(base.__module__.partition(".")[0], base.__name__) for base in type(X).__mro__}
+    names = names_of(X) if ("pandas", "DataFrame") in kinds else None
     return X if names is None or names == list(X.columns) else X.set_axis(names, axis=1)
 
 
