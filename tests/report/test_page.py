@@ -391,3 +391,22 @@ def test_parts_that_are_negative_or_not_determined_come_first_in_red(tmp_path: P
     assert '<ul class="warnings grave">' not in plain
     with pytest.raises(InputError, match="verdicts has 3 parts, but the model has 2"):
         pw.write_report(tmp_path / "no.html", pw.SPA(2).fit(X), X, verdicts=verdicts)
+
+
+def test_findings_are_told_in_the_words_of_the_field(tmp_path: Path):
+    """A page of endmembers and spectra warned of parts and samples."""
+    rng = np.random.default_rng(0)
+    rows = np.vstack([rng.random((9, 2)) @ rng.random((2, 6)), np.zeros((1, 6))])
+    names = ["sample 1", *(f"s{i}" for i in range(9))]
+    model = pw.SPA(2).fit(rows[:9])
+    plain = pw.write_report(tmp_path / "a.html", model, Table(rows, sample_names=names)).read_text("utf-8")
+    told = pw.write_report(
+        tmp_path / "b.html", model, Table(rows, sample_names=names), words=("endmember", "spectrum", "band")
+    ).read_text("utf-8")
+    assert "1 sample is all zero and has no weights: s8." in plain
+    assert "1 spectrum is all zero and has no weights: s8." in told
+    warned = re.findall(r"<li><b>.*?</li>", told)
+    assert warned
+    assert not any(
+        re.search(r"\bparts?\b|\bsamples?\b", one.replace("sample 1", "").replace("Part", "")) for one in warned
+    )
