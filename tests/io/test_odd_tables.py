@@ -201,7 +201,13 @@ def test_what_looks_like_a_mistake_is_said(tmp_path: Path, case: str):
 def test_nothing_of_it_is_said_of_good_numbers(tmp_path: Path):
     (tmp_path / "a.csv").write_text(text(HEAD, *ROWS))
     assert suspicions(pw.read(tmp_path / "a.csv")) == []
-    for numbers in (X - X.mean(), (X > 0.5).astype(float), np.where(X > 2.0, 99.0, 40.0 * X), WHOLE % 1000):
+    for numbers in (
+        np.outer(np.ones(30), X[0]),
+        X - X.mean(),
+        (X > 0.5).astype(float),
+        np.where(X > 2.0, 99.0, 40.0 * X),
+        WHOLE % 1000,
+    ):
         found = suspicions(pw.io.Table(numbers))
         assert {one.kind for one in found} <= {"depth", "uneven"}
 

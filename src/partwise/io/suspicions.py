@@ -294,11 +294,15 @@ def _totals(table: Table, rows: Any, n: int) -> list[Suspicion]:
         if min(count, across) <= SEVERAL or (axis == 0 and n > rows.shape[0]):
             continue
         whole = np.asarray(rows.sum(axis=axis), float).ravel()
-        for j in (count - 1, 0):
-            one = np.asarray(blocks.to_dense(rows[:, [j]] if axis else rows[[j]]), float).ravel()
+        for j, other in ((count - 1, 0), (0, 1)):
+            one, near = (
+                np.asarray(blocks.to_dense(rows[:, [i]] if axis else rows[[i]]), float).ravel() for i in (j, other)
+            )
             close = CLOSE * np.abs(one).max()
-            for of, other in (("sum", whole - one), ("mean", (whole - one) / (count - 1))):
-                if one.any() and np.ptp(one) > close and np.abs(one - other).max() <= close:
+            if np.ptp(one) <= close or np.abs(one - near).max() <= close:  # all alike
+                continue
+            for of, rest in (("sum", whole - one), ("mean", (whole - one) / (count - 1))):
+                if np.abs(one - rest).max() <= close:
                     name = repr(names[j]) if names else str(j + 1)
                     found.append(Suspicion(kind, {"name": name, "of": of, "columns": names[j] if names else name}))
     return found[:1]
