@@ -54,12 +54,14 @@ for part, name, angle in best.select("part", "known", "angle_degrees").iter_rows
 # the columns.
 
 abundances = pl.read_csv(folder / "out" / "abundances.csv").drop("sample")
-figure, axes = plt.subplots(1, 5, figsize=(11, 2.6), layout="constrained")
+figure, axes = plt.subplots(1, 5, figsize=(12, 2.4), layout="constrained")
 for ax, (part, name) in zip(axes, best.select("part", "known").iter_rows(), strict=False):
-    ax.imshow(abundances[part].to_numpy().reshape(100, 100, order="F"), vmin=0, vmax=1)
+    shares = ax.imshow(abundances[part].to_numpy().reshape(100, 100, order="F"), vmin=0, vmax=1)
     ax.set(title=f"{part}: {name}", xticks=[], yticks=[])
-axes[4].imshow(abundances["rms_residual"].to_numpy().reshape(100, 100, order="F"), cmap="magma")
+figure.colorbar(shares, ax=axes[3], label="share")
+left = axes[4].imshow(abundances["rms_residual"].to_numpy().reshape(100, 100, order="F"), cmap="magma")
 axes[4].set(title="residual", xticks=[], yticks=[])
+figure.colorbar(left, ax=axes[4], label="root mean square")
 plt.show()
 
 # %%

@@ -49,6 +49,7 @@ for ax, ((topic,), mine) in zip(axes, words.group_by("topic", maintain_order=Tru
     ax.barh(largest["word"], largest["share"], color="#00796b")
     ax.set_title(topic, fontsize=9)
     ax.tick_params(labelsize=7)
+figure.supxlabel("share of the word in the topic", fontsize=8)
 plt.show()
 
 # %%
@@ -58,7 +59,7 @@ shares = pl.read_csv(folder / "document_shares.csv")
 sections = shares.with_columns(pl.col("document").str.split(".").list.first().alias("section")).drop("document")
 table = sections.group_by("section").mean().sort("section")
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
-image = ax.imshow(table.drop("section").to_numpy(), cmap="Blues", vmin=0, vmax=1)
+image = ax.imshow(table.drop("section").to_numpy(), cmap="Blues", vmin=0, vmax=1, aspect="auto")
 ax.set_yticks(range(len(table)), table["section"])
 ax.set_xticks(range(5), table.columns[1:], rotation=20)
 figure.colorbar(image, label="mean share")

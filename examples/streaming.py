@@ -39,8 +39,8 @@ for batch in stream(seed=2):
 print(f"{seen[-1]} samples: unseen data {unseen[-1]:.1e}, worst part {worst[-1]:.1e}")
 
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-ax.loglog(seen, unseen, label="relative error on unseen data")
-ax.loglog(seen, worst, label="relative error of the worst part")
-ax.set_xlabel("samples seen")
+ax.loglog(seen, unseen, label="of unseen data")
+ax.loglog(seen, worst, label="of the worst part")
+ax.set(xlabel="samples seen (log scale)", ylabel="relative error (log scale)")
 ax.legend()
 plt.show()

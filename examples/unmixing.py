@@ -37,6 +37,8 @@ for row, name in zip(axes, ["SPA", "Archetypes"], strict=True):
         ax.plot(spectrum)
         ax.plot(true, "--", color="gray")
         ax.set_title(f"{name}: {material}", fontsize=9)
+figure.supxlabel("band")
+figure.supylabel("reflectance (dashed: ground truth)")
 plt.show()
 
 # %%

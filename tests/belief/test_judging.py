@@ -42,6 +42,13 @@ def test_well_determined_parts_are_found_again():
     assert len(str(verdicts).splitlines()) == len(verdicts) == 3
 
 
+def test_verdicts_are_a_table_in_a_notebook():
+    data = pw.datasets.make_topics(n_samples=200, n_features=30, n_components=3, random_state=0)
+    shown = pw.judge(pw.Facets(3, random_state=0).fit(data.X), data.X)._repr_html_()
+    assert shown.count("<tr>") == 4
+    assert "found again" in shown
+
+
 def test_the_superfluous_part_is_not_determined():
     X, _, H = mixture(1)
     model = pw.ANLS(4, random_state=0).fit(X)

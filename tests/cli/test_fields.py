@@ -321,3 +321,15 @@ def test_stop_words_of_a_language(program: Program):
     assert {row["word"] for row in read("out/topics.csv")} <= {"hund", "katze", "ball", "maus", "garten"}
     said = program("fit", "posts.csv", "--as", "texts", "-k", 2, "--stop-words", "klingon", "-o", "o2", code=2)[1]
     assert "--stop-words is english, dutch, french, german" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_kinds_of_mutations_that_are_not_there_are_told(program: Program, missing: int):
+    """COSMIC's were compared over the rest, in silence."""
+    kinds = [f"{a}[{b}]{c}" for b in ("C>A", "C>G", "C>T", "T>A", "T>C", "T>G") for a in "ACGT" for c in "ACGT"]
+    counts = np.random.default_rng(0).poisson(20.0, (6, 96))[:, missing:]
+    lines = [",".join(["sample", *kinds[missing:]])]
+    lines += [",".join([f"s{i}", *map(str, row)]) for i, row in enumerate(counts.tolist())]
+    Path("sbs96.csv").write_text("\n".join(lines) + "\n")
+    out, _ = program("fit", "sbs96.csv", "--as", "signatures", "-k", 1, "--no-judge", "-o", "out")
+    assert ("without 1 of the 96 kinds of mutations" in " ".join(out.split())) == bool(missing)

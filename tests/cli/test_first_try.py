@@ -105,7 +105,7 @@ NOTED: dict[str, tuple[str, list[str], str]] = {
     "a label": (
         text(np.column_stack([X, np.arange(40) % 3]), [*FEATURES, "label"], SAMPLES),
         [],
-        "'label' among the features is numbers of classes or of samples, not measured: --drop label leaves it out",
+        "'label' among the features is numbers of classes, of samples or of places, not measured: --drop label leaves",
     ),
     "an id that is not the first": (
         text(np.column_stack([X, 1000 + np.arange(40)]), [*FEATURES, "sample_id"], SAMPLES),
@@ -173,7 +173,7 @@ REFUSED: dict[str, tuple[str, str, list[str], str]] = {
         "a.csv",
         "a,b\n1,2\n3,low\n",
         [],
-        "'low' in column 2 is not a number; a column of texts is named by --text",
+        "'low' in column 2 ('b') is not a number; what is not known is an empty cell or NA, and --drop",
     ),
     "a short line": (
         "a.csv",
@@ -224,7 +224,7 @@ REFUSED: dict[str, tuple[str, str, list[str], str]] = {
         "--preprocess: tfidf is for",
     ),
     "a column that is not there": ("a.csv", text(X, FEATURES, SAMPLES), ["--drop", "f99"], "no feature 'f99'; did you"),
-    "no columns": ("a.csv", text(X, FEATURES, SAMPLES), ["--drop", "*"], "leave no feature"),
+    "no columns": ("a.csv", text(X, FEATURES, SAMPLES), ["--drop", "*"], "--drop leaves no feature"),
     "columns without names": ("a.csv", "0.1,0.2\n0.3,0.1\n", ["--columns", "a"], "--feature-names gives some"),
     "names of parts": ("a.csv", text(X, FEATURES, SAMPLES), ["--names", "a,b,c"], "--names has 3 names for 2 parts"),
     "one name twice": (
@@ -255,7 +255,7 @@ REFUSED: dict[str, tuple[str, str, list[str], str]] = {
         "the features of --reference are not those of the data",
     ),
     "a column of texts that is not there": ("a.csv", "id,body\na,b c\n", ["--text", "bod"], "--text"),
-    "texts for numbers": ("a.csv", "id,body\na,one two\nb,two three\n", [], "a column of texts is named by --text"),
+    "texts for numbers": ("a.csv", "id,body\na,one two\nb,two three\n", [], "--drop leaves it out, and --text counts"),
     "a number of columns": (
         "a.csv",
         text(X, FEATURES, SAMPLES),

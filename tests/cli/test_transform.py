@@ -131,3 +131,28 @@ def test_the_modality_of_the_fit_is_that_of_new_data(program: Program) -> None:
     program("fit", "both.h5mu", "--modality", "rna", *words)
     program("transform", "out", "both.h5mu", "-o", "w.csv")
     assert Path("w.csv").read_bytes() == Path("out/weights.csv").read_bytes()
+
+
+def test_a_column_of_text_that_the_fit_left_out(fitted: Program) -> None:
+    """It had to be told again, though the help says that it has not."""
+    for name, rows in (("data.csv", X), ("new.csv", X[:20])):
+        write_csv("plain.csv", rows, FEATURES, SAMPLES[: len(rows)])
+        first, *others = Path("plain.csv").read_text().splitlines()
+        Path(name).write_text("\n".join([f"{first},kind", *(f"{line},cat" for line in others)]) + "\n")
+    fitted("fit", "data.csv", "--drop", "kind", "-k", 3, "--method", "hals", "--no-judge", "-o", "out", "--overwrite")
+    fitted("transform", "out", "new.csv", "-o", "w.csv")
+    fitted("transform", "out", "plain.csv", "-o", "plain-w.csv")  # which has none
+    assert Path("w.csv").read_bytes() == Path("plain-w.csv").read_bytes()
+
+
+def test_mistakes_in_new_data_are_told(fitted: Program) -> None:
+    rows = X[:20].copy()
+    rows[3:5, 2] = 9999.0
+    write_csv("codes.csv", rows, FEATURES, SAMPLES[:20])
+    write_csv("total.csv", np.vstack([X[:20], X[:20].sum(axis=0)]), FEATURES, [*SAMPLES[:20], "Total"])
+    for name, words in (
+        ("codes", "2 entries are 9999, and none else is above"),
+        ("total", "Sample 'Total' is the sum"),
+    ):
+        _, said = fitted("transform", "out", f"{name}.csv", "-o", f"{name}-w.csv")
+        assert words in said

@@ -29,11 +29,12 @@ TEXTS = {
     ),
     "word.csv": (
         "a,b\n1,2\n3,x7\n",
-        "word.csv, line 3: 'x7' in column 2 is not a number; a column of texts is named by text",
+        "word.csv, line 3: 'x7' in column 2 ('b') is not a number; what is not known is an empty cell or NA, and drop "
+        "leaves the column out",
     ),
     "mixed.csv": (
         "width,height,kind\n1,2,rose\n1,3,lily\n",
-        "mixed.csv, line 2: 'rose' in column 3 is not a number; a column of texts is named by text",
+        "mixed.csv, line 2: column 3 ('kind') holds text ('rose'), not numbers; drop leaves it out",
     ),
     "columns.csv": (
         "id,a,b,a\nx,1,2,3\n",
@@ -105,7 +106,7 @@ def test_lines_are_counted_across_chunks(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("partwise.io.lines.CHUNK_BYTES", 64)
     path = tmp_path / "a.csv"
     path.write_text("id,a,b\n" + "".join(f"r{i},{i},1\n" for i in range(500)) + "r500,x,1\n")
-    refused(path, "line 502: 'x' in column 2 is not a number")
+    refused(path, r"line 502: 'x' in column 2 \('a'\) is not a number")
     path.write_text("id,a,b\n" + "".join(f"r{i % 400},{i},1\n" for i in range(500)))
     refused(path, "line 402: row 401 has the name 'r0' of row 1")
     path.write_bytes(b"id,a,b\n" + b"r,1,1\n" * 100 + b"\xe9,1,1\n")
@@ -185,7 +186,7 @@ def test_several_matrices_must_be_chosen_from(tmp_path: Path):
     refused(tmp_path / "a.mat", "2 of its variables are matrices; give variable, one of: A 3 x 2, B 2 x 2$")
     refused(tmp_path / "a.mat", "there is no variable 'C' of numbers", variable="C")
     scipy.io.savemat(tmp_path / "c.mat", {"A": np.ones((3, 2)) * 1j})
-    refused(tmp_path / "c.mat", "give variable, one of: none")
+    refused(tmp_path / "c.mat", "holds no matrix of real numbers")
 
 
 def test_truncated_and_compressed_files(tmp_path: Path):

@@ -16,7 +16,7 @@ from partwise.io.formats import FORMATS, Format
 from partwise.io.reading import read
 
 PAGE = Path(__file__).parents[2] / "docs" / "data.md"
-GENERAL = {"path", "in_memory", "transpose", "duplicates"}  # said once for all formats
+GENERAL = {"path", "in_memory", "transpose", "duplicates", "drop"}  # said once for all formats
 every_format = pytest.mark.parametrize("format", FORMATS.values(), ids=FORMATS)
 
 

@@ -140,6 +140,13 @@ def test_a_signal_of_hyperspy():
     maps = model.transform(signal)
     np.testing.assert_array_equal(maps.data.reshape(2, 12).T, PLAIN.transform(X))
     assert maps.axes_manager.signal_axes[0].scale == 0.5
+    back = model.inverse_transform(maps)
+    np.testing.assert_allclose(back.data, PLAIN.inverse_transform(PLAIN.transform(X)).reshape(3, 4, 7), atol=1e-12)
+    [axis] = back.axes_manager.signal_axes
+    assert (axis.offset, axis.scale, axis.units) == (100.0, 5.0, "eV")
+    assert back.axes_manager.navigation_axes[0].scale == 0.5
+    with pytest.raises(InputError, match=r"must have shape \(n_samples, 2\), got \(12, 7\)"):
+        model.inverse_transform(signal)
 
 
 def test_names_of_dask_data_frames():
@@ -176,3 +183,28 @@ def test_a_column_of_kinds_in_polars_is_named():
     frame = polars.DataFrame({"a": [1.0, 2.0], "kind": polars.Series(["x", "y"], dtype=polars.Enum(["x", "y"]))})
     with pytest.raises(InputError, match=r"has text in 'kind' \('x'\)"):
         pw.SPA(1).fit(frame)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_dates_are_no_numbers(library: str):
+    """Polars made microseconds of them, in silence."""
+    values = np.arange("2024-01-01", "2024-01-06", dtype="datetime64[D]").astype("datetime64[ns]")
+    frame = pytest.importorskip(library).DataFrame({"a": X[:5, 0], "when": values, "how long": values - values[0]})
+    for model in (pw.SPA(1), pw.Parts(1)):
+        with pytest.raises(InputError, match="X must hold numbers, and has dates or times in 'when', 'how long': drop"):
+            model.fit(frame)
+
+
+def test_columns_that_are_called_by_numbers():
+    """Wavelengths that came in another order were taken as they stood."""
+    waves = [400.5 + 10 * j for j in range(7)]
+    frame = pd.DataFrame(X, columns=waves)
+    model = pw.SPA(2).fit(frame)
+    assert model.feature_names_in_.tolist() == list(map(str, waves))
+    np.testing.assert_array_equal(model.transform(frame[waves[::-1]]), PLAIN.transform(X))
+    turned = pw.nnls(pd.DataFrame(PLAIN.components_, columns=waves), frame[waves[::-1]])
+    np.testing.assert_allclose(turned, pw.nnls(PLAIN.components_, X), atol=1e-12)
+    with pytest.raises(ValueError, match=r"feature names should match|lacks '400.5'"):
+        model.transform(frame.rename(columns={400.5: 390.0}))
+    counted = pw.SPA(2).fit(pd.DataFrame(X))  # 0, 1, 2, ... are no names
+    assert not hasattr(counted, "feature_names_in_")

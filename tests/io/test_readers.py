@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import gzip
+import signal
 import struct
 import sys
 import tempfile
@@ -383,3 +384,12 @@ def test_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert "sparse" in sparse
     assert "range        0 to 1." in sparse
     assert "on disk and read in blocks" in summarize(read_delimited(path, in_memory=0))
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXCPU"), reason="the system has no such limit")
+def test_h5ad_has_a_limit_of_the_processors_time(tmp_path: Path, stand_in):
+    """By the clock a good file was refused where the machine was busy."""
+    pytest.importorskip("h5py").File(tmp_path / "a.h5ad", "w").close()
+    stand_in("import time\ntime.process_time = lambda: -7.5\ndef read_h5ad(path):\n    while True: pass\n")
+    with pytest.raises(pw.exceptions.ReaderError, match=r"a.h5ad: not a readable .h5ad file \(nothing after 8 s\)"):
+        pw.read(tmp_path / "a.h5ad")

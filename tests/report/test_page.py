@@ -19,6 +19,7 @@ from partwise.exceptions import InputError, MissingDependencyError
 from partwise.io import Table
 from partwise.plots import pages
 from partwise.report import cards
+from partwise.report import page as page_module
 from partwise.report.naming import shown
 from tests.report.models import H, W, X, mixtures, with_components
 
@@ -356,6 +357,21 @@ def test_pictures_of_noise_stay_small(tmp_path: Path):
     assert len(text) < 5_000_000
 
 
+@pytest.mark.parametrize("count", [6, 7, 30])
+def test_many_parts_in_red_are_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int):
+    """Thirty of them stood between the headline and the parts."""
+    monkeypatch.setattr(
+        page_module, "grave", lambda _: [(f"Part {j + 1} is not determined", "why") for j in range(count)]
+    )
+    rows = np.random.default_rng(0).random((20, 6))
+    page = pw.write_report(tmp_path / "report.html", pw.SPA(2).fit(rows), rows).read_text("utf-8")
+    assert page.count("is not determined.") == count
+    folded = page.partition('<details class="more">')[2]
+    assert folded.count("is not determined.") == max(0, count - 6)
+    more = {6: "", 7: "1 more that is not", 30: "24 more that are not"}[count]
+    assert more in folded
+
+
 def test_parts_that_are_negative_or_not_determined_come_first_in_red(tmp_path: Path):
     rng = np.random.default_rng(0)
     H = rng.dirichlet([0.3] * 30, 3)
@@ -375,3 +391,22 @@ def test_parts_that_are_negative_or_not_determined_come_first_in_red(tmp_path: P
     assert '<ul class="warnings grave">' not in plain
     with pytest.raises(InputError, match="verdicts has 3 parts, but the model has 2"):
         pw.write_report(tmp_path / "no.html", pw.SPA(2).fit(X), X, verdicts=verdicts)
+
+
+def test_findings_are_told_in_the_words_of_the_field(tmp_path: Path):
+    """A page of endmembers and spectra warned of parts and samples."""
+    rng = np.random.default_rng(0)
+    rows = np.vstack([rng.random((9, 2)) @ rng.random((2, 6)), np.zeros((1, 6))])
+    names = ["sample 1", *(f"s{i}" for i in range(9))]
+    model = pw.SPA(2).fit(rows[:9])
+    plain = pw.write_report(tmp_path / "a.html", model, Table(rows, sample_names=names)).read_text("utf-8")
+    told = pw.write_report(
+        tmp_path / "b.html", model, Table(rows, sample_names=names), words=("endmember", "spectrum", "band")
+    ).read_text("utf-8")
+    assert "1 sample is all zero and has no weights: s8." in plain
+    assert "1 spectrum is all zero and has no weights: s8." in told
+    warned = re.findall(r"<li><b>.*?</li>", told)
+    assert warned
+    assert not any(
+        re.search(r"\bparts?\b|\bsamples?\b", one.replace("sample 1", "").replace("Part", "")) for one in warned
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import signal
@@ -9,6 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -29,7 +31,7 @@ from partwise.runs import (
     sweep,
     write_state,
 )
-from partwise.runs.progress import Counted, Watch, bar
+from partwise.runs.progress import Counted, Watch, bar, reading_step
 
 STATE: dict[str, Any] = {
     "components": np.asfortranarray(np.random.default_rng(0).random((3, 4))),
@@ -227,3 +229,19 @@ def test_bar_says_how_far_and_how_long() -> None:
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "left" in shown
     assert bar(Console(file=io.StringIO())).disable
+
+
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_what_is_left_of_reading_falls(tmp_path: Path, end: str) -> None:
+    file = tmp_path / f"a.csv{end}"
+    text = "".join(f"{i},{i * 7919 % 1000 / 7}\n" for i in range(500_000)).encode()
+    file.write_bytes(gzip.compress(text, 1) if end else text)
+    for place in (file, tmp_path):
+        with bar(Console(file=io.StringIO(), force_terminal=True, width=120)) as progress:
+            update = mock.patch.object(progress, "update", side_effect=progress.update)
+            with update as told, reading_step(progress, str(place)):
+                assert pw.read(place, row_names=False, header=False).X.shape == (500_000, 2)
+            assert progress.finished
+        steps = np.array([call.kwargs["completed"] for call in told.call_args_list])
+        assert (np.diff(steps) >= 0.0).all()
+        assert steps[0] < 0.6 < 0.99 == steps[-2] < steps[-1] == 1.0

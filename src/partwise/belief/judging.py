@@ -21,6 +21,7 @@ from partwise.belief.span import Span, span_of
 from partwise.belief.span_incomplete import span_of_incomplete
 from partwise.belief.tolerance import Tolerant
 from partwise.estimators.observing import check_weights, missing_in, that_count
+from partwise.estimators.showing import table_html
 from partwise.estimators.telling import COLOUR_TOLD
 from partwise.exceptions import InputError
 from partwise.linalg.incomplete import Parts, decode_incomplete
@@ -129,6 +130,11 @@ class Verdicts:
     def __str__(self) -> str:
         """A line a part."""
         return "\n".join(map(str, self.rows))
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        rows = [telling.verdict_cells(row) for row in self.rows]
+        return table_html(["part", "verdict", "off by about", "from", "to", "why"], rows)
 
 
 @single_blas_thread()  # the same bits inside a fit, as `Parts` judges, and outside

@@ -77,6 +77,12 @@ def reason(name: str, facts: dict[str, float], called: Callable[[int], str] = de
     return sentences[name]
 
 
+def verdict_cells(row: Verdict) -> list[str]:
+    """A part, its verdict, its error with an interval, and the reasons, as cells of a table."""
+    errors = ["", "", ""] if row.verdict == "given" else [off(error) for error in (row.expected_error, *row.interval)]
+    return [default_name(row.part), row.verdict, *errors, "; ".join(reason(name, row.facts) for name in row.reasons)]
+
+
 def verdict_line(row: Verdict, called: Callable[[int], str] = default_name) -> str:
     """A part, its verdict, its error and the reasons."""
     if row.verdict == "given":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +31,13 @@ def read_stream(options: dict[str, Any]) -> Table:
         return replace(read(inside, **{**options, "in_memory": EVERYTHING}), origin=str(name))
 
 
-def selected(table: Table, columns: str | None, drop: str | None, varying: int | None = None) -> Table:
+def selected(table: Table, columns: str | None, varying: int | None = None) -> Table:
     """The table with the features that are wanted: by name, then those that vary most."""
-    if columns is not None or drop is not None:
-        table = _taken(table, _named(table.feature_names, columns, drop))
-    return table if varying is None else _taken(table, most_varying(table, varying))
+    from partwise.io.selecting import only, patterns, take
+
+    if columns is not None:
+        table = only(table, patterns(columns))
+    return table if varying is None else take(table, most_varying(table, varying))
 
 
 def most_varying(table: Table, count: int) -> list[int]:
@@ -58,47 +58,3 @@ def most_varying(table: Table, count: int) -> list[int]:
         name = unknown[0] + 1 if table.feature_names is None else repr(table.feature_names[unknown[0]])
         raise Failure(f"--varying: feature {name} has an entry that is not known or infinite; --drop leaves it out", 2)
     return sorted(np.argsort(-spread, kind="stable")[:count].tolist())
-
-
-def _named(names: list[str] | None, columns: str | None, drop: str | None) -> list[int]:
-    if names is None:
-        raise Failure("--columns and --drop need names of features; --feature-names gives some", 2)
-    kept = list(range(len(names)))
-    if columns is not None:
-        kept = sorted(_places("--columns", columns, names))
-    if drop is not None:
-        gone = _places("--drop", drop, names)
-        kept = [j for j in kept if j not in gone]
-    if not kept:
-        raise Failure("--columns and --drop leave no feature", 2)
-    return kept
-
-
-def _taken(table: Table, kept: list[int]) -> Table:
-    import numpy as np
-
-    from partwise.sources import blocks
-
-    if table.on_disk:
-        take = partial(blocks.take_columns, columns=np.array(kept))
-        X: Any = table.X.derive(take, n_features=len(kept))
-    else:
-        X = table.X[:, kept]
-    names = table.feature_names
-    return replace(table, X=X, feature_names=names and [names[j] for j in kept], image_shape=None)
-
-
-def _places(flag: str, text: str, names: list[str]) -> set[int]:
-    found: set[int] = set()
-    for wanted in filter(None, (part.strip() for part in text.split(","))):
-        here = {j for j, name in enumerate(names) if name == wanted} or {
-            j for j, name in enumerate(names) if fnmatchcase(name, wanted)
-        }
-        if not here:
-            from difflib import get_close_matches
-
-            near = get_close_matches(wanted, names, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names[:5])} ..."
-            raise Failure(f"{flag}: there is no feature {wanted!r}{hint}", 2)
-        found |= here
-    return found

@@ -75,9 +75,7 @@ class Reading:
     text: Annotated[
         str | None, _option("--text", metavar="COLUMN", help="Column of texts, of a table or of JSON lines.")
     ] = None
-    date: Annotated[
-        str | None, _option("--date", metavar="COLUMN", help="Column of dates of texts, the year first.")
-    ] = None
+    date: Annotated[str | None, _option("--date", metavar="COLUMN", help="Column of dates of texts.")] = None
     stop_words: Annotated[
         str | None,
         _option(
@@ -112,7 +110,7 @@ class Reading:
     ] = None
     drop: Annotated[
         str | None,
-        _option("--drop", metavar="NAMES", help="Leave these features out; as --columns."),
+        _option("--drop", metavar="NAMES", help="Leave these features out, or columns of text; as --columns."),
     ] = None
     varying: Annotated[
         int | None,
@@ -145,15 +143,20 @@ class Reading:
         """Read DATA, or fail with what is wrong with it."""
         from partwise.cli.picking import STANDARD, read_stream, selected
         from partwise.io import read
+        from partwise.io.selecting import patterns, without
 
         options = {name: value for name, value in self.given().items() if name not in SPECIAL}
         if self.delimiter:
             options["delimiter"] = DELIMITERS.get(self.delimiter, self.delimiter)
+        drop = patterns(self.drop or "")
+        if not self.feature_names:
+            options["drop"] = drop
         if self.in_memory is not None:
             options["in_memory"] = self.in_memory * MIB
         with told(2):
             table = read_stream(options) if path == STANDARD else read(path, **options)
-            return selected(replace(table, **self._names(table)), self.columns, self.drop, self.varying)
+            table = without(replace(table, **self._names(table)), drop if self.feature_names else ())
+            return selected(table, self.columns, self.varying)
 
     def _names(self, table: Table) -> dict[str, Any]:
         from partwise.io.matrix_market import read_names

@@ -133,10 +133,10 @@ class Session:
         """The table, its rows, and the fingerprint of what was read."""
         from partwise.estimators.saving import fingerprint
         from partwise.io import summarize
-        from partwise.runs.progress import bar, step
+        from partwise.runs.progress import bar, reading_step
 
         show = bar(errors(), hidden=self.voice.quiet)
-        with self.timings.of("read"), told(2), show, step(show, "Reading"):
+        with self.timings.of("read"), told(2), show, reading_step(show, self.job.data):
             self.field = Field(self.job, self.job.reading.read(self.job.data))
             table = self.field.table
             if 0 in table.X.shape:

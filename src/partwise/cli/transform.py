@@ -16,7 +16,7 @@ from partwise.cli.models import open_model
 from partwise.cli.options import Saying, grouped
 from partwise.cli.reading import Reading, names_note
 from partwise.cli.results import FORMATS
-from partwise.cli.wording import told_of
+from partwise.cli.wording import suspected, told_of
 
 if TYPE_CHECKING:
     from partwise.io import Table
@@ -53,7 +53,7 @@ def transform(
     Exit codes: 0 done, 1 failed, 2 wrong usage or data that cannot be used,
     130 interrupted.
     """
-    from partwise.runs.progress import bar, step
+    from partwise.runs.progress import bar, reading_step, step
 
     voice = saying.voice
     with voice.failing():
@@ -66,9 +66,10 @@ def transform(
         fitted = open_model(model)
         make_folder(out.parent)
         with bar(errors(), hidden=saying.quiet) as progress:
-            with step(progress, "Reading"):
+            with reading_step(progress, data):
                 kept = _kept(model)
-                table, turned = _as_told(_as_fitted(reading, kept, fitted, data).read(data), fitted, reading.transpose)
+                table = _read(_as_fitted(reading, kept, fitted, data), kept, data)
+                table, turned = _as_told(table, fitted, reading.transpose)
                 words = table.format in WORDS  # those that the model does not know are none of its features
                 left_out = any(name in kept for name in ("varying", "columns", "drop"))  # as in the fit
                 ignore_extra, fill_missing = ignore_extra or words or left_out, fill_missing or words
@@ -78,7 +79,7 @@ def transform(
             with step(progress, "Writing"):
                 _write(out, weights, fitted.part_names_, table)
         n, k = weights.shape
-        voice.warn([*names_note(table), *turned])
+        voice.warn([*names_note(table), *turned, *_suspected(fitted, table, source)])
         voice.say(f"Weights of {n:,} samples for {k} parts, relative error {error:.4g}: {out}")
         voice.result(
             {"status": "complete", "weights": str(out), "shape": [n, k], "error": error, "model": str(model)}
@@ -115,6 +116,25 @@ def _as_fitted(reading: Reading, kept: dict[str, Any], model: Any, data: str) ->
     if longest > 1 and with_texts:
         wanted["ngrams"] = longest
     return replace(reading, **wanted)
+
+
+def _read(reading: Reading, kept: dict[str, Any], data: str) -> Table:
+    """DATA, without the columns that the fit left out where it has them."""
+    if reading.drop is None and kept.get("drop"):
+        with suppress(Failure):  # of the file itself the second reading tells
+            return replace(reading, drop=kept["drop"]).read(data)
+    return reading.read(data)
+
+
+def _suspected(model: Any, table: Table, source: RowSource) -> list[str]:
+    """What is surely a mistake in the new data."""
+    from partwise.io import Table as Seen
+    from partwise.io.suspicions import suspicions
+
+    names = getattr(model, "feature_names_in_", None)
+    seen = Seen(None, None if names is None else list(map(str, names)), table.sample_names)
+    found = suspicions(seen, source, preparation=getattr(model, "preparation", "none"), sure=True)
+    return [f"{text[:1].upper()}{text[1:]}." for text in map(suspected, found)]
 
 
 def _as_told(table: Table, model: Any, transpose: bool) -> tuple[Table, list[str]]:

@@ -21,6 +21,9 @@ TWO_WAYS = ("header", "row_names")
 HINTS = {  # by what is wrong, and with which argument
     ("features", "names"): "; --fill-missing takes missing ones for 0, --ignore-extra drops unknown ones",
     ("not-finite", "X"): "; --missing nan (of `fit` and `rank`) takes NaN for what is not known",
+    ("empty", "columns"): "; --feature-names gives some",
+    ("empty", "drop"): "; --feature-names gives some",
+    ("not-real", "drop"): ", and --text counts its words",
     ("option", "init"): " A file of components can be given too, and there is none of that name.",
 }
 

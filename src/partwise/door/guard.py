@@ -6,10 +6,11 @@ import gzip
 import math
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from partwise.exceptions import InputError, MissingDependencyError, Place, ReaderError
 
@@ -17,6 +18,7 @@ LARGEST_RATIO = 1032  # deflate cannot shrink more than this
 MOST_EMPTY = 10_000_000  # rows or columns that a small file may declare: most of them are then empty
 BLAS_ROOM = 64 << 20  # OpenBLAS maps 32 MB for each thread that first uses it, and numpy and the block want theirs
 GZIP = b"\x1f\x8b"
+_SEEN: ContextVar[Callable[[Path, int], None] | None] = ContextVar("seen", default=None)
 
 
 def fail(
@@ -30,8 +32,10 @@ def fail(
 def of_file(path: Path, error: InputError) -> ReaderError:
     """The error of a function that was given a file's content, or a folder; with the file, if it does not have it."""
     if error.place.file is None:
-        return fail(path, str(error), kind=error.kind, parameter=error.parameter)
-    return ReaderError(str(error), parameter=error.parameter, kind=error.kind, place=error.place)
+        return fail(path, error.worded("{parameter}", str(error.place)), kind=error.kind, parameter=error.parameter)
+    return ReaderError(
+        error.worded("{parameter}", "{place}"), parameter=error.parameter, kind=error.kind, place=error.place
+    )
 
 
 @contextmanager
@@ -56,9 +60,37 @@ def open_file(path: Path) -> BinaryIO:
 
 
 @contextmanager
+def watching(seen: Callable[[Path, int], None]) -> Iterator[None]:
+    """Have it told, while this lasts, how many bytes of which file have been read."""
+    token = _SEEN.set(seen)
+    try:
+        yield
+    finally:
+        _SEEN.reset(token)
+
+
+class _Watched:
+    """A file that tells how far it has been read."""
+
+    def __init__(self, file: BinaryIO, path: Path, seen: Callable[[Path, int], None]) -> None:
+        self._file, self._path, self._seen = file, path, seen
+
+    def read(self, size: int = -1) -> bytes:
+        """As of any file."""
+        data = self._file.read(size)
+        self._seen(self._path, self._file.tell())
+        return data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+@contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """The content, decompressed if it is gzip (by its first bytes, whatever its name)."""
-    with open_file(path) as file:
+    with open_file(path) as opened:
+        seen = _SEEN.get()
+        file = opened if seen is None else cast(BinaryIO, _Watched(opened, path, seen))
         if not is_gzip(path):
             yield file
             return

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -17,6 +19,7 @@ from partwise.door.parquet_pages import check_pages
 from partwise.exceptions import MissingDependencyError
 
 MAGIC = b"PAR1"
+INDEX = "__index_level_0__"  # as pandas calls an index without a name
 MOST_GROWTH = 1000  # rows or columns that a byte may stand for, by runs and dictionaries
 
 
@@ -27,6 +30,7 @@ class Columns(NamedTuple):
     numbers: list[str]
     n_rows: int
     single: bool  # whether all numbers have four bytes
+    skipped: list[str]  # those that were not wanted
 
 
 def is_parquet(first: bytes) -> bool:
@@ -34,18 +38,30 @@ def is_parquet(first: bytes) -> bool:
     return first.startswith(MAGIC)
 
 
-def columns_of(path: Path, *, named: bool) -> Columns:
-    """What is in a file; with ``named`` its first column may be text, and all others must be numbers."""
+def columns_of(path: Path, *, named: bool, skip: Callable[[str], bool] = lambda _: False) -> Columns:
+    """What is in a file; with ``named`` its first column may be text, or pandas' index; all others must be numbers."""
     _check_frame(path)
     with polars_reading(path) as polars:
         frame = polars.scan_parquet(path)
         schema = frame.collect_schema()
         n_rows = int(frame.select(polars.len()).collect().item())
-        every = list(schema.names())
-        text = every[0] if named and every and schema[every[0]] == polars.String else None
-        numbers = every[text is not None :]
+        skipped = [name for name in schema.names() if skip(name)]
+        every = [name for name in schema.names() if name not in skipped]
+        text = _index_of(path, polars, every) if named else None
+        if text is None and named and every and schema[every[0]] == polars.String:
+            text = every[0]
+        numbers = [name for name in every if name != text]
         for name in numbers:
             if not (schema[name].is_numeric() or schema[name] == polars.Boolean):
+                if named:
+                    words = schema[name] in (polars.String, polars.Categorical)
+                    raise fail(
+                        path,
+                        f"column {name[:60]!r} holds {'text' if words else schema[name]}, not numbers; {{parameter}} "
+                        "leaves it out",
+                        kind="not-real" if words else "format",
+                        parameter="drop",
+                    )
                 raise fail(
                     path,
                     f"column {name[:60]!r} has type {schema[name]}; every column must be numeric",
@@ -53,7 +69,15 @@ def columns_of(path: Path, *, named: bool) -> Columns:
                 )
         check_shape(path, (n_rows, len(numbers)), path.stat().st_size * MOST_GROWTH)
         single = bool(numbers) and all(schema[name] == polars.Float32 for name in numbers)
-    return Columns(text, numbers, n_rows, single)
+    return Columns(text, numbers, n_rows, single, skipped)
+
+
+def _index_of(path: Path, polars: Any, names: list[str]) -> str | None:
+    """The column that is the index of the data frame of pandas that was written; None where there is none."""
+    told = getattr(polars, "read_parquet_metadata", None)  # older versions have none
+    frame = json.loads(told(path).get("pandas", "{}")) if told else {}
+    index = [one for one in frame.get("index_columns", [INDEX]) if one in names]
+    return index[0] if len(index) == 1 else None
 
 
 def rows_of(path: Path, columns: list[str], a: int, b: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:

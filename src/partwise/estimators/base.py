@@ -270,13 +270,13 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_components), data frame, AnnData or DataArray
+        X : array-like of shape (n_samples, n_components), data frame, AnnData, DataArray or signal of HyperSpy
             Weights, also as ``transform`` gives them; columns that are called as the parts are taken by their names.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            The product; an AnnData or a DataArray, along "feature", where ``X`` is one.
+            The product; an AnnData, a DataArray, along "feature", or a signal, where ``X`` is one.
         """
         check_is_fitted(self)
         given, parts = known(X), self.part_names_

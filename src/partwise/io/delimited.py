@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.door.guard import fail, open_bytes, reading
-from partwise.io.layout import DELIMITERS, LOOKED_AT, MISSING, Layout, find_layout, number, split
+from partwise.exceptions import ReaderError
+from partwise.io.layout import (
+    DELIMITERS,
+    LOOKED_AT,
+    MISSING,
+    SHOWN,
+    Layout,
+    find_layout,
+    fits,
+    is_text,
+    number,
+    split,
+    written_otherwise,
+)
 from partwise.io.lines import Chunk, chunks
 from partwise.io.names import unique_names
 from partwise.io.numbers import parse
@@ -21,7 +34,7 @@ from partwise.io.table import LARGE, Table
 
 Array = npt.NDArray[Any]
 
-SHOWN = 40  # characters of a cell in a message
+BROKEN = "a quoted cell goes on in the next line, as texts do; a column of texts is named by {parameter}"
 
 
 def read_delimited(
@@ -33,6 +46,7 @@ def read_delimited(
     decimal: str | None = None,
     encoding: str = "utf-8",
     duplicates: str = "error",
+    drop: Sequence[str] = (),
     in_memory: int = LARGE,
 ) -> Table:
     """Read a table of numbers, its first line perhaps a header and its first column perhaps names.
@@ -52,6 +66,8 @@ def read_delimited(
         Of the names.
     duplicates : {"error", "number"}, default="error"
         What to do with a name that was there before.
+    drop : sequence of str, default=()
+        Names of columns to leave out, be they text; * stands for anything.
     in_memory : int
         Bytes of numbers up to which they are held in memory.
 
@@ -60,12 +76,16 @@ def read_delimited(
     Table
         Empty cells and NA are NaN.
     """
+    if delimiter is not None and len(delimiter) != 1:
+        raise fail(path, f"{{parameter}} must be one character, got {delimiter!r}", kind="value", parameter="delimiter")
     if decimal not in (None, ".", ","):
         raise fail(path, f"{{parameter}} must be '.' or ',', got {decimal!r}", kind="unknown", parameter="decimal")
     rows = Rows(in_memory)
     try:
         with reading(path, "table"), open_bytes(path) as file:
-            return _read(path, chunks(path, file, encoding), rows, (delimiter, header, row_names, decimal), duplicates)
+            return _read(
+                path, chunks(path, file, encoding), rows, (delimiter, header, row_names, decimal, drop), duplicates
+            )
     except BaseException:
         rows.close()
         raise
@@ -76,23 +96,21 @@ def _read(path: Path, text: Iterator[Chunk], rows: Rows, told: tuple[Any, ...], 
     if len(first.lines) < LOOKED_AT and (more := next(text, None)) is not None:  # a last line without an end
         first = Chunk(first.lines + more.lines, first.first)
     kept = _after_comments(first)
-    layout, names_line = find_layout(path, kept, *told)
-    if len(kept.lines) == 1 and not any(
-        number(cell, comma=layout.decimal_comma) is not None for cell in layout.cells(kept.lines[0])
-    ):
+    layout = find_layout(path, kept, *told)
+    if len(kept.lines) == 1 and not any(layout.value(cell) is not None for cell in layout.cells(kept.lines[0])):
         raise fail(path, "has one line, of names, and no numbers", kept.first, kind="empty")
     width = layout.width - layout.row_names
+    columns = _header(path, kept, layout, duplicates)
     names: list[str] = []
     numbers: list[int] = []  # of the lines that hold the names
     for chunk in chain([kept], text):
-        block = _Block(path, layout, names_line)
+        block = _Block(path, layout, columns)
         rows.add(block.parse(chunk))
         if layout.row_names:
             names += block.names
             numbers += block.numbers
     if rows.shape[0] == 0:
         raise fail(path, "there is no number in it")
-    columns = _header(path, kept, layout, names_line, duplicates)
     if layout.row_names:
         names = unique_names(path, names, "row", duplicates, lambda i: numbers[i])
     return Table(
@@ -102,6 +120,7 @@ def _read(path: Path, text: Iterator[Chunk], rows: Rows, told: tuple[Any, ...], 
         origin=str(path),
         format="delimited text",
         notes=_notes(layout, columns, names),
+        left_out=_left_out(kept, layout, told[-1]),
     )
 
 
@@ -123,8 +142,8 @@ def _after_comments(chunk: Chunk) -> Chunk:
 class _Block:
     """One chunk of lines: its numbers at once if all is well, else cell by cell until the culprit is found."""
 
-    def __init__(self, path: Path, layout: Layout, names_line: int | None) -> None:
-        self.path, self.layout, self.names_line = path, layout, names_line
+    def __init__(self, path: Path, layout: Layout, columns: list[str] | None) -> None:
+        self.path, self.layout, self.columns = path, layout, columns
         self.names: list[str] = []
         self.numbers: list[int] = []
         self.width = layout.width - layout.row_names
@@ -132,7 +151,7 @@ class _Block:
     def parse(self, chunk: Chunk) -> Array:
         lines = []
         for i, line in enumerate(chunk.lines):
-            if line and not line.isspace() and chunk.first + i != self.names_line:
+            if line and not line.isspace() and chunk.first + i >= self.layout.begins:
                 lines.append(line)
                 self.numbers.append(chunk.first + i)
         if not lines:
@@ -141,10 +160,18 @@ class _Block:
         return self._slow(lines) if fast is None else fast
 
     def _fast(self, lines: list[str]) -> Array | None:
-        delimiter = None if self.layout.delimiter == " " else self.layout.delimiter
+        layout = self.layout
+        delimiter = None if layout.delimiter == " " else layout.delimiter
         names: list[str] = []
-        if any('"' in line for line in lines):
+        if any('"' in line for line in lines) or (layout.decimal_comma and delimiter == ","):
             return None
+        if delimiter and layout.trailing:
+            lines = [line.rstrip(" ").removesuffix(delimiter) for line in lines]
+        if layout.gone:
+            cut = [layout.cells(line) for line in lines]
+            if any(len(cells) != layout.full for cells in cut):
+                return None
+            lines = [layout.delimiter.join(layout.wanted(cells)) for cells in cut]
         if self.layout.row_names:
             pairs = [line.split(delimiter, 1) for line in lines]
             if any(len(pair) != 2 for pair in pairs):
@@ -163,45 +190,67 @@ class _Block:
         block = np.empty((len(lines), self.width))
         for i, line in enumerate(lines):
             cells = self.layout.cells(line)
-            if len(cells) != self.layout.width:
+            if len(cells) != self.layout.full:
                 if line.count('"') % 2:
-                    text = (
-                        "a quoted cell goes on in the next line, as texts do; a column of texts is named by {parameter}"
-                    )
-                    raise fail(self.path, text, self.numbers[i], parameter="text")
-                text = f"{len(cells)} cells, but {self.layout.width} in other lines; "
+                    raise fail(self.path, BROKEN, self.numbers[i], parameter="text")
+                text = f"{len(cells)} cells, but {self.layout.full} in other lines; "
                 text += "{parameter} says what is between them"
                 raise fail(self.path, text, self.numbers[i], parameter="delimiter")
+            cells = self.layout.wanted(cells)
             if self.layout.row_names:
                 self.names.append(cells.pop(0))
-            block[i] = [self._value(cell, j, i) for j, cell in enumerate(cells)]
+            for j, cell in enumerate(cells):
+                value = self.layout.value(cell)
+                if value is None and cell.lower() not in MISSING:
+                    raise self._no_number(lines, i, j, cell)
+                block[i, j] = np.nan if value is None else value
         return block
 
-    def _value(self, cell: str, column: int, row: int) -> float:
-        value = number(cell, comma=self.layout.decimal_comma)
-        if value is not None:
-            return value
-        if cell.lower() in MISSING:
-            return np.nan
-        place = column + 1 + self.layout.row_names
-        point = self.layout.decimal_comma and number(cell) is not None
-        rest = ", as decimals have a comma in this file; write all numbers one way" if point else ""
-        rest = rest or "; a column of texts is named by {parameter}"
-        text = f"{cell[:SHOWN]!r} in column {place} is not a number{rest}"
-        raise fail(self.path, text, self.numbers[row], parameter="decimal" if point else "text")
+    def _no_number(self, lines: list[str], row: int, column: int, cell: str) -> ReaderError:
+        """What a cell is that is no number, and what is to be done about it."""
+        place = f"column {column + 1 + self.layout.row_names}"
+        place += f" ({self.columns[column][:SHOWN]!r})" if self.columns else ""
+        here = [self.layout.wanted(self.layout.cells(line)) for line in lines]
+        column += self.layout.row_names
+        text, parameter, kind = f"{cell[:SHOWN]!r} in {place} is not a number", "drop", "damaged"
+        if self.layout.decimal_comma and number(cell) is not None:
+            text += ", as decimals have a comma in this file; write all numbers one way, or give {parameter}"
+            parameter = "decimal"
+        elif not self.layout.header and self.numbers[row] == self.layout.begins:
+            text += ": is this line one of names? then {parameter}"
+            parameter = "header"
+        elif written_otherwise(cell):
+            text += " as it is written; write digits and a point alone, or leave the column out with {parameter}"
+        elif all(is_text(cells[column]) for cells in here if len(cells) > column and cells[column]):
+            text = f"{place} holds text ({cell[:SHOWN]!r}), not numbers; {{parameter}} leaves it out"
+            kind = "not-real"
+        else:
+            text += "; what is not known is an empty cell or NA, and {parameter} leaves the column out"
+        return fail(self.path, text, self.numbers[row], parameter=parameter, kind=kind)
 
 
-def _header(path: Path, chunk: Chunk, layout: Layout, names_line: int | None, duplicates: str) -> list[str] | None:
-    if names_line is None:
+def _header(path: Path, chunk: Chunk, layout: Layout, duplicates: str) -> list[str] | None:
+    if layout.names_line is None:
         return None
-    cells = layout.cells(chunk.lines[names_line - chunk.first])
+    cells = layout.wanted(layout.cells(chunk.lines[layout.names_line - chunk.first]))
     wanted = layout.width - layout.row_names
     if len(cells) == layout.width and layout.row_names:
         cells = cells[1:]
     if len(cells) != wanted:
-        raise fail(path, f"{len(cells)} names of columns, but {wanted} columns of numbers below", names_line)
+        for i, line in enumerate(chunk.lines):
+            if line.count('"') % 2:
+                raise fail(path, BROKEN, chunk.first + i, parameter="text")
+        raise fail(path, f"{len(cells)} names of columns, but {wanted} columns of numbers below", layout.names_line)
     named = [cell or f"column {j + 1}" for j, cell in enumerate(cells)]
-    return unique_names(path, named, "column", duplicates, lambda _: names_line)
+    return unique_names(path, named, "column", duplicates, lambda _: layout.names_line)
+
+
+def _left_out(chunk: Chunk, layout: Layout, drop: Sequence[str]) -> tuple[str, ...]:
+    """Which of the names of columns that are not wanted are there."""
+    if layout.names_line is None or not layout.gone:
+        return ()
+    names = layout.cells(chunk.lines[layout.names_line - chunk.first])
+    return tuple(one for one in drop if any(fits(name, one) for name in names))
 
 
 def _notes(layout: Layout, columns: list[str] | None, names: list[str]) -> tuple[str, ...]:
@@ -211,7 +260,7 @@ def _notes(layout: Layout, columns: list[str] | None, names: list[str]) -> tuple
         notes.append(f"first column: names of rows{_from_to(names)}")
     if layout.decimal_comma:
         notes.append("commas are decimal points")
-    return tuple(notes)
+    return (*notes, *layout.notes)
 
 
 def _from_to(names: list[str] | None) -> str:

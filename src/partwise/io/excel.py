@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ def read_xlsx(
     header: bool | None = None,
     row_names: bool | None = None,
     duplicates: str = "error",
+    drop: Sequence[str] = (),
 ) -> Table:
     """Read a sheet of a workbook; needs polars and fastexcel.
 
@@ -41,6 +44,8 @@ def read_xlsx(
         Whether the first row and the first column are names; by default found out, as for text.
     duplicates : {"error", "number"}, default="error"
         What to do with a name that was there before.
+    drop : sequence of str, default=()
+        Names of columns to leave out, be they text.
 
     Returns
     -------
@@ -53,14 +58,15 @@ def read_xlsx(
         with text.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows(rows)
         try:
-            table = read_delimited(text, delimiter=",", header=header, row_names=row_names, duplicates=duplicates)
+            told: dict[str, Any] = {"header": header, "row_names": row_names, "duplicates": duplicates, "drop": drop}
+            table = read_delimited(text, delimiter=",", decimal=".", **told)
         except ReaderError as error:  # lines are rows of the sheet
             row = f", row {error.place.line}" if error.place.line else ""
-            told = error.worded("{parameter}", f"{path}, sheet {name!r}{row}")
+            worded = error.worded("{parameter}", f"{path}, sheet {name!r}{row}")
             place = Place(line=error.place.line, file=str(path))
-            raise ReaderError(told, kind=error.kind, parameter=error.parameter, place=place) from error
+            raise ReaderError(worded, kind=error.kind, parameter=error.parameter, place=place) from error
     notes = (f"sheet: {name}", *table.notes[1:])
-    return Table(table.X, table.feature_names, table.sample_names, origin=str(path), format="xlsx", notes=notes)
+    return replace(table, origin=str(path), format="xlsx", notes=notes)
 
 
 def rows_of_sheet(path: Path, variable: str | None) -> tuple[str, list[list[Any]]]:

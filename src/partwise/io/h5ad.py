@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from partwise.io.table import Table
 from partwise.sources.blocks import is_sparse
 
 LEAST_SECONDS, LEAST_SPEED = 8.0, 2e6  # for the smallest file; bytes a second that any disk gives
+BUSY = 10.0  # times as long may be waited for that much of the processor's time
 LEAST_MEMORY, LARGEST_GROWTH = 4 << 30, 100  # address space, and how much compressed numbers may grow
 PARTS = ("data", "indices", "indptr")
 RANGER = "partwise-of-cell-ranger"
@@ -82,7 +85,7 @@ def read_h5ad(path: Path, *, layer: str | None = None, modality: str | None = No
 
 def _convert(path: Path, folder: Path, layer: str | None, modality: str | None) -> None:
     """Run the child, with a limit of time from when it opens the file; whatever ends it, the error is ours."""
-    seconds = LEAST_SECONDS + path.stat().st_size / LEAST_SPEED
+    seconds = _seconds(path.stat().st_size)
     # it imports what this process would: not what lies in the working folder, beside somebody's data
     command = [
         sys.executable,
@@ -108,15 +111,17 @@ def _convert(path: Path, folder: Path, layer: str | None, modality: str | None) 
         assert child.stdout is not None
         opened = child.stdout.readline() != b""  # imports can take long and say nothing about the file
         try:
-            child.communicate(timeout=seconds)
+            child.communicate(timeout=BUSY * seconds)  # the child limits its processor's time, where systems can
         except subprocess.TimeoutExpired as error:
-            raise fail(path, f"not a readable .h5ad file (nothing after {seconds:.0f} s)") from error
+            raise fail(path, f"not a readable .h5ad file (nothing after {BUSY * seconds:.0f} s)") from error
         finally:
             child.kill()
         errors.seek(0)
         last = errors.read().strip().splitlines()[-1:] or [f"the HDF5 library ended with code {child.returncode}"]
     if not opened:
         raise MissingDependencyError(f"{path}: reading .h5ad needs anndata, which does not start ({last[0][:200]})")
+    if child.returncode == -getattr(signal, "SIGXCPU", 0) != 0:
+        raise fail(path, f"not a readable .h5ad file (nothing after {seconds:.0f} s)")
     if child.returncode == ASKED:
         parameter, text = json.loads(last[0])
         raise fail(path, text, kind="unknown", parameter=parameter)
@@ -131,7 +136,7 @@ def main(path: str, folder: str, layer: str = "", modality: str = "") -> None:
     import anndata  # noqa: F401  (what takes long to start is there before the clock runs)
 
     print("opening", flush=True)
-    _limit_memory(Path(path).stat().st_size)
+    _limit(Path(path).stat().st_size)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         modality, data = _opened(path, modality)
@@ -206,8 +211,12 @@ def _of_ranger(group: Any, modality: str) -> tuple[str, Any]:
     return (which, data[:, kinds == which]) if len(known) > 1 else ("", data)
 
 
-def _limit_memory(size: int) -> None:
-    """A small file that declares a huge matrix gets no memory for it, where the system has such limits."""
+def _seconds(size: int) -> float:
+    return LEAST_SECONDS + size / LEAST_SPEED
+
+
+def _limit(size: int) -> None:
+    """A small file that declares a huge matrix gets no memory for it, nor time, where the system has such limits."""
     try:
         import resource
     except ImportError:
@@ -215,6 +224,9 @@ def _limit_memory(size: int) -> None:
     limit = LEAST_MEMORY + LARGEST_GROWTH * size
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    most = int(time.process_time() + _seconds(size)) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (most if hard < 0 else min(most, hard), hard))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ FAR = 2.0  # how many times the largest other number
 # what people write above a first column that numbers or names the samples, and above one that is an axis
 COUNTS = {"id", "ids", "index", "idx", "row", "rows", "no", "nr", "number", "#", "unnamed: 0", "observation", "obs"}
 COUNTS |= {"sample", "samples", "sample id", "pixel", "pixels", "cell", "cells", "spot", "scan", "spectrum", "document"}
+COUNTS |= {"patient", "patients", "patient id", "subject", "subjects", "subject id", "participant", "donor", "animal"}
+COUNTS |= {"specimen", "case id", "record", "record id", "user", "user id", "customer", "customer id", "barcode"}
 AXES = {"wavelength", "wavelengths", "wavenumber", "wavenumbers", "nm", "um", "cm-1", "1/cm", "lambda", "band", "bands"}
 AXES |= {"energy", "ev", "kev", "frequency", "hz", "ppm", "m/z", "mz", "2theta", "channel", "raman shift", "raman"}
 TIMES = {"time", "date", "rt", "retention time", "t", "year"}
@@ -54,7 +56,17 @@ def in_order(names: Sequence[str]) -> bool:
     found = [NUMBER.fullmatch(name) for name in names]
     if len(found) < 2 or any(one is None for one in found):
         return False
-    return _is_ordered(np.array([float(one[1]) for one in found if one is not None]))
+    return is_ordered(np.array([float(one[1]) for one in found if one is not None]))
+
+
+def even_scale(names: Sequence[str]) -> tuple[float, float, str] | None:
+    """The first number, the step and the unit of names that are an even scale; None of others."""
+    if not in_order(names):
+        return None
+    numbers = [found[1] for name in names if (found := NUMBER.fullmatch(name))]
+    values = np.array(numbers, float)
+    step = float(values[-1] - values[0]) / (len(values) - 1)
+    return (float(values[0]), step, names[0].strip()[len(numbers[0]) :].strip()) if _is_even(values) else None
 
 
 def counted_from(names: Sequence[str]) -> int | None:
@@ -93,7 +105,7 @@ def judge_header(corner: str, cells: Sequence[float], below: Array, names: Seque
     if corner and is_corner(corner):
         return Reading.NAMES
     line = np.asarray(cells, float)
-    if corner and names is not None and _is_ordered(line) and not _mostly_ordered(below):
+    if corner and names is not None and is_ordered(line) and not _mostly_ordered(below):
         unlike = all(_form(corner) != _form(name) for name in names)
         if unlike or len(line) >= MANY:
             return Reading.NAMES
@@ -119,8 +131,10 @@ def judge_names(head: str | None, column: npt.ArrayLike, others: Array) -> Readi
     """
     values = np.asarray(column, float)
     word = _plain(head or "")
-    if len(values) > 1 and not _is_ordered(values):
-        return Reading.NUMBERS
+    if word in COUNTS and _is_whole(values) and _are_distinct(values):
+        return Reading.NAMES
+    if len(values) > 1 and not is_ordered(values):
+        return Reading.EITHER if _are_codes(values, others) else Reading.NUMBERS
     if (word in COUNTS and _is_whole(values)) or (word in AXES | TIMES and len(values) > 1):
         return Reading.NAMES
     if len(values) >= FEW and _counts(values) and not any(_counts(other) for other in others):
@@ -129,7 +143,9 @@ def judge_names(head: str | None, column: npt.ArrayLike, others: Array) -> Readi
 
 
 def _judge(line: Array, others: Array) -> Reading:
-    if len(line) < FEW or not _is_ordered(line):
+    if not is_ordered(line):
+        return Reading.EITHER if _are_codes(line, others) else Reading.NUMBERS
+    if len(line) < FEW:
         return Reading.NUMBERS
     with np.errstate(all="ignore"):
         largest = np.nanmax(np.abs(others), initial=0.0)
@@ -144,13 +160,28 @@ def _judge(line: Array, others: Array) -> Reading:
     return Reading.NAMES if len(line) >= MANY and _is_even(line) else Reading.EITHER
 
 
-def _is_ordered(line: Array) -> bool:
+def is_ordered(line: Array) -> bool:
+    """Whether numbers only rise or only fall."""
     steps = np.diff(line)
     return len(line) > 1 and bool(np.isfinite(line).all()) and bool((steps > 0).all() or (steps < 0).all())
 
 
+def _are_codes(line: Array, others: Array) -> bool:
+    """Whether they are whole numbers, each once, above all others, which are not whole: numbers of patients."""
+    if len(line) < FEW or not _is_whole(line) or not _are_distinct(line):
+        return False
+    known = others[np.isfinite(others)]
+    if not len(known) or _is_whole(known):
+        return False
+    return bool(np.abs(line).min() > FAR * np.abs(known).max())
+
+
+def _are_distinct(line: Array) -> bool:
+    return len(np.unique(line)) == len(line)
+
+
 def _mostly_ordered(lines: Array) -> bool:
-    return bool(len(lines)) and float(np.mean([_is_ordered(line) for line in lines])) >= 0.5
+    return bool(len(lines)) and float(np.mean([is_ordered(line) for line in lines])) >= 0.5
 
 
 def _is_even(line: Array) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,21 +16,35 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.door.guard import fail
-from partwise.io.headers import Reading, judge_header, judge_names
+from partwise.io.headers import Reading, is_corner, is_ordered, judge_header, judge_names
 from partwise.io.lines import Chunk
 
 Array = npt.NDArray[Any]
 
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "space"}
-WITH_COMMAS = (";", "\t", "|")  # between which numbers may have decimal commas
+WITH_COMMAS = (";", "\t", "|", ",")  # between which numbers may have decimal commas; between commas, in quotes
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "#n/a"}
 CORNERS = ("part", "sample")  # as write_table has them: names are below and beside them, be they numbers
 THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
+POINTED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+PADDED = re.compile(r"0\d+")  # numbers of samples, all of one length
+SMALL = re.compile(r"\d{1,3}")
+# thousands set apart by a mark that can be nothing else, or by the one that is not before the decimals
+APART = re.compile(r"[+-]?\d{1,3}(?:(?P<mark>[ '\u00a0\u202f\u2019])\d{3})(?:(?P=mark)\d{3})*(?:[.,]\d+)?")
+GROUPS = {  # by whether decimals have a comma: sure ones, and those that are if it was told what is before decimals
+    comma: (
+        re.compile(rf"[+-]?\d{{1,3}}(?:(?:{mark}\d{{3}})+{point}\d+|(?:{mark}\d{{3}}){{2,}})"),
+        re.compile(rf"[+-]?\d{{1,3}}{mark}\d{{3}}"),
+    )
+    for comma, mark, point in ((True, r"\.", ","), (False, ",", r"\."))
+}
 WELL = re.compile(r"\d+[eE]\d+")  # programs write exponents with a sign, or a point before them
 # numbers as other programs write them: thousands, percent, money, Fortran's exponents, truth values
-WRITTEN = re.compile(r"[+-]?(\d+|\d{1,3}([ ,']\d{3})+)([.,]\d*)?([dDeE][+-]?\d+)?|true|false", re.IGNORECASE)
+WRITTEN = re.compile(r"[+-]?(\d+|\d{1,3}([ ,'.]\d{3})+)([.,]\d*)?([dDeE][+-]?\d+)?|true|false", re.IGNORECASE)
 PAIR = re.compile(r"(\d+),(\d+)")
 MARKS = "%$\N{EURO SIGN}\N{POUND SIGN}\N{YEN SIGN} "
+BRIEF = 2  # cells of a remark
+SHOWN = 40  # characters of a cell in a message
 LOOKED_AT = 200  # lines from which the layout is found out
 
 
@@ -41,10 +57,42 @@ class Layout:
     row_names: bool
     width: int  # cells in a line, the name included
     decimal_comma: bool = False
+    decimal_told: bool = False
+    names_line: int | None = None
+    begins: int = 1  # the line where the numbers begin
+    gone: frozenset[int] = frozenset()  # places of the columns that are left out
+    trailing: bool = False  # whether lines end with a delimiter
+    notes: tuple[str, ...] = ()
+
+    @property
+    def full(self) -> int:
+        """Cells in a line, those included that are left out."""
+        return self.width + len(self.gone)
 
     def cells(self, line: str) -> list[str]:
         """The cells of a line, without quotes and surrounding blanks."""
-        return split(line, self.delimiter)
+        return _ended(split(line, self.delimiter), self.full)
+
+    def wanted(self, cells: list[str]) -> list[str]:
+        """Those of the cells of a line that are not left out; a line of names may lack the first."""
+        return _without(cells, self.gone, self.full)
+
+    def value(self, cell: str) -> float | None:
+        """The number in a cell, its thousands perhaps set apart; None where there is none."""
+        found = number(cell, comma=self.decimal_comma)
+        if found is not None or not (plain := self._together(cell)):
+            return found
+        return number(plain, comma=self.decimal_comma)
+
+    def _together(self, cell: str) -> str | None:
+        """A number without what sets thousands apart; None where that is not sure."""
+        apart = APART.fullmatch(cell)
+        if apart:
+            return cell.replace(apart["mark"], "")
+        sure, told = GROUPS[self.decimal_comma]
+        if sure.fullmatch(cell) or (self.decimal_told and told.fullmatch(cell)):
+            return cell.replace("." if self.decimal_comma else ",", "")
+        return None
 
 
 def find_layout(
@@ -54,16 +102,31 @@ def find_layout(
     header: bool | None,
     row_names: bool | None,
     decimal: str | None = None,
-) -> tuple[Layout, int | None]:
-    """How this text is to be read, and the number of the line with the names of columns."""
+    drop: Sequence[str] = (),
+) -> Layout:
+    """How this text is to be read: where names and numbers begin, and what is between them."""
     filled = [(chunk.first + i, line) for i, line in enumerate(chunk.lines[: 10 * LOOKED_AT]) if line.strip()]
-    lines = [line for _, line in filled[:LOOKED_AT]]
-    if not lines:
+    if not filled:
         raise fail(path, "there is no number in it")
     if delimiter is None:
-        delimiter = _find_delimiter(path, lines)
-    table = [split(line, delimiter) for line in lines]
-    width = _usual_width(table[1:] or table)
+        delimiter = _find_delimiter(path, [line for _, line in filled[:LOOKED_AT]])
+    table = [split(line, delimiter) for _, line in filled[:LOOKED_AT]]
+    notes = []
+    above = _remarks(table) if header is not False else 0
+    if above:
+        notes.append(f"left out above the table: {', '.join(_shown(row) for row in table[:above] if any(row))}")
+        filled, table = filled[above:], table[above:]
+    full = _usual_width(table[1:] or table)
+    trailing = full > 1 and _is_trailing(table, full)
+    full -= trailing
+    table = [_ended(row, full) for row in table]
+    names_line = filled[0][0]
+    if header is not False and _is_line_of_units(table):
+        notes.append(f"left out below the names of columns: {_shown(table[1])}")
+        filled, table = [filled[0], *filled[2:]], [table[0], *table[2:]]
+    gone = _named(path, table[0], full, drop)
+    table = [_without(row, gone, full) for row in table]
+    width = full - len(gone)
     comma = _decimal_comma(path, filled, table, delimiter) if decimal is None else decimal == ","
     if row_names is None:
         row_names = _find_row_names(path, table, width, comma, header)
@@ -72,7 +135,87 @@ def find_layout(
         header = _find_header(path, table, width, comma, row_names)
         if not header and len(table) > 1:
             _ask_for_names(path, [(filled[0][0], cell) for cell in table[0][row_names:]], "header")
-    return Layout(delimiter, header, row_names, width, comma), filled[0][0] if header else None
+    return Layout(
+        delimiter,
+        header,
+        row_names,
+        width,
+        comma,
+        decimal is not None,
+        names_line if header else None,
+        filled[1][0] if header and len(filled) > 1 else names_line + header,
+        gone,
+        trailing,
+        tuple(notes),
+    )
+
+
+def _remarks(table: list[list[str]]) -> int:
+    """How many lines stand above the names: titles, dates and other remarks, which have fewer cells than the table."""
+    width = _usual_width(table[1:] or table)
+    lengths = [max((j + 1 for j, cell in enumerate(row) if cell), default=0) for row in table]
+    above = next((i for i, length in enumerate(lengths) if length >= width - 1 or 2 * length > width), 0)
+    if not above and width == 2:  # a title above the names of two columns
+        above = next((i for i, row in enumerate(table) if len(row) == width and all(map(is_text, row))), 0)
+    told = [row for row in table[:above] if any(row)]  # others have nothing but delimiters
+    if not above or above + 1 == len(table) or not all(any(map(is_text, row)) for row in told):
+        return 0
+    corner = table[above][0]
+    named = all(is_text(cell) for cell in table[above][1:] if cell) or not corner or is_corner(corner)
+    # where no names come below it, a line of many cells, were they empty, may be a sample
+    brief = all(len(row) <= BRIEF and len(row) < width - 1 for row in table[:above])
+    return above if (named and max(lengths[:above]) < width) or brief else 0
+
+
+def _is_line_of_units(table: list[list[str]]) -> bool:
+    """Whether there is no number in the second line ("mg/l"), but in the third."""
+    if len(table) < 3 or len(table[1]) < 2 or not len(table[0]) == len(table[1]) == len(table[2]):
+        return False
+    here = [above for above, below in zip(table[1][1:], table[2][1:], strict=True) if is_number(below, comma=True)]
+    texts = sum(map(is_text, here))
+    return 2 * texts >= max(1, len(here)) and all(is_text(cell) or not cell for cell in table[1][1:])
+
+
+def _is_trailing(table: list[list[str]], width: int) -> bool:
+    """Whether lines end with a delimiter, behind which no column has a name."""
+    named = len(table) > 1 and len(table[0]) == width and table[0][-1] != ""
+    return not named and all(row[-1] == "" for row in table if len(row) == width)
+
+
+def _ended(cells: list[str], width: int) -> list[str]:
+    """Cells without the empty one behind a delimiter at the end of the line."""
+    return cells[:-1] if len(cells) == width + 1 and not cells[-1] else cells
+
+
+def _named(path: Path, names: list[str], width: int, patterns: Sequence[str]) -> frozenset[int]:
+    """Places of the columns of these names; the first one may have none."""
+    shift = width - len(names)
+    if shift not in (0, 1):
+        return frozenset()
+    found = {
+        j for j, name in enumerate(names, shift) if any(name == one or (j and fits(name, one)) for one in patterns)
+    }
+    if found and len(found) >= width - 1:
+        raise fail(path, "{parameter} leaves no feature", kind="value", parameter="drop")
+    return frozenset(found)
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Whether a name is the one that is asked for, in which * stands for anything."""
+    return name == pattern or fnmatchcase(name, pattern)
+
+
+def _without(cells: list[str], gone: frozenset[int], width: int) -> list[str]:
+    """The cells of a line but for those of some columns; a line of names may lack the first."""
+    shift = width - len(cells)
+    if not gone or shift not in (0, 1):
+        return cells
+    return [cell for j, cell in enumerate(cells, shift) if j not in gone]
+
+
+def _shown(row: list[str]) -> str:
+    text = ", ".join(filter(None, row))
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 
 def _ask_of_first_column(
@@ -105,6 +248,8 @@ def _find_row_names(path: Path, table: list[list[str]], width: int, comma: bool,
         return True
     if len(table) == 1:
         return False
+    if all(row[0].isdigit() for row in below) and any(PADDED.fullmatch(row[0]) for row in below):
+        return True
     if len(first) == width - 1 or first[0] in CORNERS:  # as R writes it: no name above the names
         return True
     if first[0] == "" and all(row[0] for row in below) and header is not False:
@@ -115,8 +260,8 @@ def _find_row_names(path: Path, table: list[list[str]], width: int, comma: bool,
     if found is Reading.EITHER:
         raise fail(
             path,
-            f"its first column goes from {below[0][0]} to {below[-1][0]} in order: names (wavelengths, numbers of "
-            "samples) or a feature? give {parameter}",
+            f"its first column goes from {below[0][0]} to {below[-1][0]}{_how(rows[:, 0])}: names (wavelengths, "
+            "numbers of samples) or a feature? give {parameter}",
             kind="format",
             parameter="row_names",
         )
@@ -140,17 +285,23 @@ def _find_header(path: Path, table: list[list[str]], width: int, comma: bool, ro
         corner = ""
     values = _values(below, comma, width)[:, int(row_names) :]
     named = [row[0] for row in below] if row_names else None
-    found = judge_header(corner, [cell for cell in cells if cell is not None], values, named)
+    values_of_names = [cell for cell in cells if cell is not None]
+    found = judge_header(corner, values_of_names, values, named)
     if found is Reading.EITHER:
         raise fail(
             path,
-            f"its first line goes from {first[row_names]} to {first[-1]} in order: names of columns (wavelengths) or a "
-            "sample? give {parameter}",
+            f"its first line goes from {first[row_names]} to {first[-1]}{_how(values_of_names)}: names of columns "
+            "(wavelengths, numbers of features) or a sample? give {parameter}",
             1,
             kind="format",
             parameter="header",
         )
     return found is Reading.NAMES
+
+
+def _how(numbers: npt.ArrayLike) -> str:
+    """How numbers go that may be names."""
+    return " in order" if is_ordered(np.asarray(numbers, float)) else ", whole numbers unlike the others"
 
 
 def _values(rows: list[list[str]], comma: bool, width: int) -> Array:
@@ -185,10 +336,20 @@ def _decimal_comma(path: Path, filled: list[tuple[int, str]], table: list[list[s
     """European tables: numbers with a comma between other marks; where it may stand for thousands, it is refused."""
     if delimiter not in WITH_COMMAS:
         return False
+    if delimiter == "," and not any('"' in line for _, line in filled[: len(table)]):
+        return False
     cells = [(number, cell) for (number, _), row in zip(filled, table, strict=False) for cell in row]
     commas = [(number, cell) for number, cell in cells if "," in cell and is_number(cell, comma=True)]
-    if commas and all(THOUSANDS.fullmatch(cell) for _, cell in commas):
-        number, cell = commas[0]
+    inner = [cell for row in table[1:] for cell in row[1:] if "," in cell or cell.count(".") > 1]  # no names
+    sure = {comma for comma in (True, False) for cell in inner if GROUPS[comma][0].fullmatch(cell)}
+    if len(sure) == 1:
+        return sure.pop()
+    if commas:
+        unsure = commas if all(THOUSANDS.fullmatch(cell) for _, cell in commas) else []
+    else:
+        unsure = [] if delimiter == "," else _may_be_thousands(cells)
+    if unsure:
+        number, cell = unsure[0]
         raise fail(
             path,
             f"{cell!r} may have decimals or thousands; give {{parameter}}, '.' or ','",
@@ -197,6 +358,16 @@ def _decimal_comma(path: Path, filled: list[tuple[int, str]], table: list[list[s
             parameter="decimal",
         )
     return bool(commas)
+
+
+def _may_be_thousands(cells: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Numbers as 1.234, where all that have no point are below a thousand: rounded ones would all have points."""
+    pointed = [(line, cell) for line, cell in cells if "." in cell]
+    if not all(POINTED.fullmatch(cell) or not is_number(cell) for _, cell in pointed):
+        return []
+    pointed = [(line, cell) for line, cell in pointed if is_number(cell)]
+    whole = [cell for _, cell in cells if cell.isdigit()]
+    return pointed if whole and all(map(SMALL.fullmatch, whole)) else []
 
 
 def _ask_for_names(path: Path, cells: list[tuple[int, str]], what: str) -> None:
@@ -215,7 +386,7 @@ def _ask_for_names(path: Path, cells: list[tuple[int, str]], what: str) -> None:
 def _ask_for_numbers(path: Path, cells: list[tuple[int, str]], *, comma: bool) -> None:
     """Refuse to take for names what are numbers to other programs: 5%, 1 234, 1.5D+03, True."""
     odd = [(line, cell) for line, cell in cells if not is_number(cell, comma=comma, missing=True)]
-    if odd and all(_written_otherwise(cell) for _, cell in odd):
+    if odd and all(written_otherwise(cell) for _, cell in odd):
         line, cell = odd[0]
         raise fail(
             path,
@@ -227,7 +398,8 @@ def _ask_for_numbers(path: Path, cells: list[tuple[int, str]], *, comma: bool) -
         )
 
 
-def _written_otherwise(cell: str) -> bool:
+def written_otherwise(cell: str) -> bool:
+    """Whether a cell is a number to other programs: 5%, 1.5D+03, True."""
     text = unicodedata.normalize("NFKC", cell).replace("\N{MINUS SIGN}", "-").strip(MARKS)
     return WRITTEN.fullmatch(text) is not None
 
@@ -263,6 +435,11 @@ def is_number(cell: str, *, comma: bool = False, missing: bool = False) -> bool:
     """Whether a cell looks like a number, or a missing one; with decimal commas also if it has a point."""
     found = number(cell, comma=comma) is not None or (comma and number(cell) is not None)
     return found or (missing and cell.lower() in MISSING)
+
+
+def is_text(cell: str) -> bool:
+    """Whether a cell is a word, which no program takes for a number, nor for a missing one."""
+    return not is_number(cell, comma=True, missing=True) and not written_otherwise(cell)
 
 
 def number(cell: str, *, comma: bool = False) -> float | None:

@@ -107,6 +107,8 @@ def choose(path: Path, shapes: dict[str, tuple[int, ...]], variable: str | None)
                 parameter="variable",
             )
         return variable
+    if not shapes:
+        raise fail(path, "holds no matrix of real numbers; save one itself, not a structure around it", kind="empty")
     if len(matrices) != 1:
         if len(shapes) == 1:
             return next(iter(shapes))

@@ -13,11 +13,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from partwise.exceptions import InputError
-from partwise.io.headers import is_axis
+from partwise.io.headers import even_scale, is_axis
 from partwise.io.table import Table
 from partwise.sources import source_of
 from partwise.sources.blocks import is_sparse
+from partwise.sources.names import named_by_text
 from partwise.sources.opening import held_by
+
+PARTS = "partwise.parts"  # where the metadata of a signal of weights names the parts
 
 
 def known(X: Any) -> Any:
@@ -36,7 +39,7 @@ def known(X: Any) -> Any:
     if type(X).__name__ == "LazyFrame" and type(X).__module__.partition(".")[0] == "polars":
         return X.collect()
     kind = held_by(X)
-    return X if kind is None else READERS[kind](X)
+    return named_by_text(X) if kind is None else READERS[kind](X)
 
 
 def _refuse(text: str) -> InputError:
@@ -127,8 +130,11 @@ def _label(value: Any, unit: str) -> str:
 
 
 def of_hyperspy(signal: Any) -> Table:
-    """Navigation is over samples, the signal is what is measured of each."""
+    """Navigation is over samples, the signal is what is measured of each; of weights navigation is over parts."""
     manager = signal.axes_manager
+    parts = list(signal.metadata.get_item(PARTS, default=[]))
+    if parts and manager.navigation_shape == (len(parts),):
+        return _weights_in_hyperspy(signal, parts)
     if manager.signal_dimension not in (1, 2) or manager.navigation_dimension < 1:
         raise _refuse(
             f"is a signal with {manager.navigation_dimension} navigation and {manager.signal_dimension} signal "
@@ -148,11 +154,10 @@ def of_hyperspy(signal: Any) -> Table:
 
     def back(W: Any, parts: Sequence[str], dim: str = "part") -> Any:
         maps = np.moveaxis(np.asarray(W).reshape(*shape, len(parts)), -1, 0)
-        base = next(kind for kind in type(signal).__mro__ if kind.__name__ == "BaseSignal")
-        made = base(maps).transpose(signal_axes=len(shape))
+        made = _base(signal)(maps).transpose(signal_axes=len(shape))
         made.metadata.General.title = f"weights of {len(parts)} parts"
-        for new, old in zip(made.axes_manager.signal_axes, manager.navigation_axes, strict=False):
-            new.name, new.scale, new.offset, new.units = old.name, old.scale, old.offset, old.units
+        made.metadata.set_item(PARTS, list(parts))
+        _as_before(made.axes_manager.signal_axes, manager.navigation_axes)
         return made
 
     return Table(
@@ -165,6 +170,31 @@ def of_hyperspy(signal: Any) -> Table:
         format="HyperSpy",
         back=back,
     )
+
+
+def _weights_in_hyperspy(signal: Any, parts: list[str]) -> Table:
+    """Weights as `transform` gives them, a map for each part."""
+    maps = np.asarray(signal.data)
+
+    def back(values: Any, features: Sequence[str], dim: str = "feature") -> Any:
+        made = _base(signal)(np.asarray(values).reshape(*maps.shape[1:], -1)).transpose(signal_axes=1)
+        _as_before(made.axes_manager.navigation_axes, signal.axes_manager.signal_axes)
+        [axis], scale = made.axes_manager.signal_axes, even_scale(features)
+        if scale is not None:
+            axis.offset, axis.scale, axis.units = scale
+        return made
+
+    X = np.moveaxis(maps, 0, -1).reshape(-1, len(parts))
+    return Table(X, parts, origin="HyperSpy", format="HyperSpy", back=back)
+
+
+def _base(signal: Any) -> Any:
+    return next(kind for kind in type(signal).__mro__ if kind.__name__ == "BaseSignal")
+
+
+def _as_before(axes: Any, before: Any) -> None:
+    for new, old in zip(axes, before, strict=False):
+        new.name, new.scale, new.offset, new.units = old.name, old.scale, old.offset, old.units
 
 
 READERS: dict[tuple[str, str], Callable[[Any], Table]] = {

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from partwise.door.guard import fail
 from partwise.door.parquet import columns_of, rows_of, texts_of
 from partwise.door.rows import Stamp
+from partwise.io.layout import fits
 from partwise.io.names import unique_names
 from partwise.io.table import LARGE, Table
 from partwise.sources.chunked import _OnDisk
@@ -49,8 +52,8 @@ class ParquetSource(_OnDisk):
         return rows
 
 
-def read_parquet(path: Path, *, in_memory: int = LARGE, duplicates: str = "error") -> Table:
-    """Read a parquet file of numeric columns; the first column may be text, and names the rows.
+def read_parquet(path: Path, *, in_memory: int = LARGE, duplicates: str = "error", drop: Sequence[str] = ()) -> Table:
+    """Read a parquet file of numeric columns; the first column may be text, or one pandas' index: it names the rows.
 
     Parameters
     ----------
@@ -60,13 +63,17 @@ def read_parquet(path: Path, *, in_memory: int = LARGE, duplicates: str = "error
         Bytes up to which it is held in memory.
     duplicates : {"error", "number"}, default="error"
         What to do with a name that was there before.
+    drop : sequence of str, default=()
+        Names of columns to leave out, be they text.
 
     Returns
     -------
     Table
         Missing numbers are NaN.
     """
-    found = columns_of(path, named=True)
+    found = columns_of(path, named=True, skip=lambda name: any(fits(name, one) for one in drop))
+    if not found.numbers and found.skipped:
+        raise fail(path, "{parameter} leaves no feature", kind="value", parameter="drop")
     n_rows, numbers = found.n_rows, found.numbers
     source = ParquetSource(path, numbers, n_rows)
     names = None
@@ -74,4 +81,5 @@ def read_parquet(path: Path, *, in_memory: int = LARGE, duplicates: str = "error
         names = unique_names(path, texts_of(path, found.names), "row", duplicates, lambda _: None)
     large = 8.0 * n_rows * len(numbers) > in_memory
     X: Any = source if large or not n_rows else np.concatenate([source.block(i) for i in range(len(source.bounds))])
-    return Table(X, numbers, names, origin=str(path), format="parquet")
+    left_out = tuple(one for one in drop if any(fits(name, one) for name in found.skipped))
+    return Table(X, numbers, names, origin=str(path), format="parquet", left_out=left_out)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -16,10 +18,22 @@ from partwise.io.h5ad import is_hdf5
 from partwise.io.images import SUFFIXES as PICTURES
 from partwise.io.names import DUPLICATES
 from partwise.io.packed import packed_as, spooled
+from partwise.io.selecting import patterns, without
 from partwise.io.summary import summarize
 from partwise.io.table import LARGE, Table
 
 LOOKED_AT = 4096
+PAGE = re.compile(rb"\s*<[!?a-zA-Z]")
+OTHERS = {  # what other files begin with, and what is to be done about them
+    b"ARROW1": "a table of Arrow (Feather); save it as Parquet or CSV",
+    b"RDX": "data of R; write.csv(...) makes a table of it",
+    b"X\n": "data of R; write.csv(...) makes a table of it",
+    b"$FL": "data of SPSS; save it as CSV",
+    b"\x28\xb5\x2f\xfd": "packed by zstd; unpack it (zstd -d)",
+    b"7z\xbc\xaf": "an archive (7z); unpack it and give what is in it",
+    b"Rar!": "an archive (rar); unpack it and give what is in it",
+    b"%PDF": "a PDF; save the table as CSV",
+}
 EVERYTHING = 1 << 62  # bytes
 
 
@@ -30,6 +44,7 @@ def read(
     transpose: bool = False,
     in_memory: int = LARGE,
     verbose: bool = False,
+    drop: str | Sequence[str] = (),
     **options: Any,
 ) -> Table:
     """Read a file or folder: numbers, and what names them.
@@ -54,6 +69,9 @@ def read(
         are read in blocks.
     verbose : bool, default=False
         Print what was found (see `partwise.io.summarize`), which takes a pass over the numbers.
+    drop : str or sequence of str, default=()
+        Features to leave out, by their names (of text with commas between); * stands for anything. Of tables of text
+        also columns that are no numbers: labels, remarks.
     **options
         What the format takes: ``delimiter``, ``header``, ``row_names``, ``decimal``, ``encoding`` for text,
         ``variable`` for ``.mat``, ``.npz``, zarr and sheets, ``layer`` for ``.h5ad``, ``vocabulary`` for docword,
@@ -87,7 +105,14 @@ def read(
     if kind is not None:
         with spooled(place, kind) as inside:
             # all of it, as the unpacked file goes
-            table = read(inside, format=format, transpose=transpose, in_memory=EVERYTHING, verbose=verbose, **options)
+            how: dict[str, Any] = {
+                "format": format,
+                "transpose": transpose,
+                "verbose": verbose,
+                "drop": drop,
+                **options,
+            }
+            table = read(inside, in_memory=EVERYTHING, **how)
         return replace(table, origin=str(path), notes=(f"unpacked ({kind})", *table.notes))
     if format is None:
         format = find_format(place)
@@ -99,7 +124,7 @@ def read(
             parameter="format",
             kind="unknown",
         )
-    table = _call(place, format, transpose, in_memory, options)
+    table = without(_call(place, format, transpose, in_memory, patterns(drop), options), patterns(drop))
     if verbose:
         print(summarize(table))
     return table
@@ -111,7 +136,9 @@ def _not_there(path: str) -> ReaderError:
     return fail(path, "there is no such file or folder", kind="missing-file")
 
 
-def _call(path: Path, format: str, transpose: bool, in_memory: int, options: dict[str, Any]) -> Table:
+def _call(
+    path: Path, format: str, transpose: bool, in_memory: int, drop: Sequence[str], options: dict[str, Any]
+) -> Table:
     reader = FORMATS[format].read
     known = set(inspect.signature(reader).parameters) - {"path"}
     unknown = sorted(set(options) - known)
@@ -123,7 +150,8 @@ def _call(path: Path, format: str, transpose: bool, in_memory: int, options: dic
             parameter="duplicates",
             kind="unknown",
         )
-    given = {**options, **{name: value for name, value in (("in_memory", in_memory),) if name in known}}
+    general = {"in_memory": in_memory, "drop": drop}
+    given = {**options, **{name: value for name, value in general.items() if name in known}}
     if transpose and "transpose" in known:
         return reader(path, transpose=True, **given)
     if isinstance(given.get("vocabulary"), str):
@@ -163,10 +191,17 @@ def _refuse_known(path: Path, first: bytes) -> None:
     if (first[:1] == b"\x80" and first[1:2] <= b"\x05") or {".pkl", ".pickle", ".joblib"} & set(suffixes):
         raise fail(path, "is a pickle, which could run any program: it is refused; save numbers as .npy", kind="format")
     # a saved model begins with the length of its header, in eight bytes of which the last ones are zero
-    if first.lstrip()[:1] == b"{" or first[4:9] == b"\0\0\0\0{":
+    listed = first.lstrip()[:1] == b"[" and path.suffix.lower() == ".json"
+    if listed or first.lstrip()[:1] == b"{" or first[4:9] == b"\0\0\0\0{":
         raise fail(path, "is JSON or a saved model (see partwise.load), and no table of numbers", kind="format")
     if not looks_like_table(first) and any(path.with_suffix(end).is_file() for end in (".hdr", f"{path.suffix}.hdr")):
         raise fail(path, "has a header (.hdr) beside it: give that, which says how it is read", kind="format")
+    if not looks_like_table(first):
+        other = next((told for begins, told in OTHERS.items() if first.startswith(begins)), None)
+        if other or first[257:262] == b"ustar":
+            raise fail(path, f"is {other or 'an archive (tar); unpack it and give what is in it'}", kind="format")
+    if PAGE.match(first):
+        raise fail(path, "is a page of the web (HTML) or XML, and no table; save the table as CSV", kind="format")
     if first.startswith(b"\xd0\xcf\x11\xe0"):
         raise fail(path, "is a workbook or document of before 2007; save it as .xlsx or CSV", kind="format")
     if path.suffix.lower() in PICTURES:

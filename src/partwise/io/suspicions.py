@@ -36,6 +36,12 @@ MOST_COLUMNS = 4000  # of which neighbours are compared
 SEVERAL = 3  # different entries of a row: two may be multiples of anything
 LABELS = {"label", "labels", "class", "classes", "target", "y", "cluster", "clusters", "group", "category", "species"}
 LABELS |= {"leiden", "louvain", "batch"}
+PLACES = {"x", "y", "z", "row", "col", "column", "lat", "lon", "latitude", "longitude", "easting", "northing"}
+FILE = re.compile(r".*\.[A-Za-z]\w*")
+CODE = re.compile(r"9{2,}(\.[09]+)?")  # what stands for a missing number: -999, 9999
+HUGE = 1e20  # so do these, in files of climate
+BEYOND = 3.0  # times the next one
+CLOSE = 1e-3  # sums and means are rounded
 MUTATION = re.compile(r"[ACGT]\[[ACGT]>[ACGT]\][ACGT]|[ACGT]{2}>[ACGT]{2}|\d:(?:Del|Ins):[CTRM]:\d")
 BARCODE = re.compile(r"[ACGT]{12,}(?:-\d+)?")
 GENES = {"MALAT1", "ACTB", "GAPDH", "B2M", "TMSB4X", "FTL", "FTH1", "EEF1A1", "CD74", "Actb", "Gapdh", "Malat1", "B2m"}
@@ -56,8 +62,14 @@ SENTENCES = {
     "uneven": "the totals of rows differ {ratio:.0f}-fold, those of columns {across:.0f}-fold: where rows are words or "
     "genes, samples are columns, and {transpose} turns the table; where they are samples, a few large ones decide the "
     "parts: {counting} weighs counts as such, and {unit} makes samples equally long",
-    "labels": "{names} among the features {are} numbers of classes or of samples, not measured: {drop} leaves {them} "
-    "out",
+    "labels": "{names} among the features {are} numbers of classes, of samples or of places, not measured: {drop} "
+    "leaves {them} out",
+    "total-column": "feature {name} is the {of} of all others, and no part can tell them apart: {drop} leaves it out",
+    "total-row": "sample {name} is the {of} of all others: leave its line out of the file",
+    "codes": "{count} entries are {value:g}, and none else is {beyond} {next:g}: if this stands for what is not known, "
+    "leave these cells empty, or write NA",
+    "long": "of three columns the first two ({names}) are never the same twice: where a line is one entry of a larger "
+    "table, parts need a line a sample; pivot it first",
     "percentages": "{share:.0%} of the samples add up to {total:g} and {count} do not ({names}): is something missing "
     "in these?",
     "centred": "its {what} have mean 0: it was centred or standardised, and parts of mixtures need what it was before",
@@ -141,6 +153,7 @@ def suspicions(
     whole = positive and (logs or not sure) and bool((values == np.round(values)).all())
     logged = _logged(rows, counting or preparation == "tfidf") if logs and positive and not whole else None
     found = [_turned(table), *_labels(table, rows), logged]
+    found += [_codes(values), *_totals(table, rows, n)] if finite else []
     if not sure:
         if found[0] is None:
             found.append(_named_axis(table) or (_axis(table, rows) if finite else None))
@@ -149,6 +162,7 @@ def suspicions(
         if whole and not counting and preparation == "none" and table.image_shape is None:
             found.append(_depth(table, rows))
         found.append(_percentages(table, rows, n) if positive else None)
+        found.append(_long(table, rows) if finite else None)
     return [one for one in found if one is not None]
 
 
@@ -187,7 +201,12 @@ def _turned(table: Table) -> Suspicion | None:
 def _named_axis(table: Table) -> Suspicion | None:
     """Whether rows are called as wavelengths, or times, are."""
     samples = table.sample_names or []
-    if len(samples) < 8 or not in_order(samples) or counted_from(samples) is not None:
+    if (
+        len(samples) < 8
+        or all(map(FILE.fullmatch, samples))
+        or not in_order(samples)
+        or counted_from(samples) is not None
+    ):
         return None
     if is_scale(table.feature_names or []):
         return None
@@ -224,7 +243,9 @@ def _share(names: Sequence[str], form: re.Pattern[str]) -> float:
 
 def _labels(table: Table, rows: Any) -> list[Suspicion]:
     names = table.feature_names
-    wanted = [j for j, name in enumerate(names or []) if _word(name) in LABELS | IDS]
+    words = [_word(name) for name in names or []]
+    places = PLACES if len(PLACES & set(words)) > 1 else set()
+    wanted = [j for j, word in enumerate(words) if word in LABELS | IDS | places]
     if not wanted or names is None or len(wanted) == len(names):
         return []
     columns = np.asarray(blocks.to_dense(rows[:, wanted]), float)
@@ -239,13 +260,65 @@ def _labels(table: Table, rows: Any) -> list[Suspicion]:
         whole = bool((column == np.round(column)).all())
         distinct = len(np.unique(column))
         ids = _word(names[j]) in IDS and distinct > 2  # of patients with several samples they are there more than once
-        if whole and (ids or (_word(names[j]) in LABELS and distinct <= max(2, n // 3))):
+        labels = _word(names[j]) in LABELS and distinct <= max(2, n // 3)
+        if _word(names[j]) in places or (whole and (ids or labels)):
             found.append(names[j])
     if not found:
         return []
     many = len(found) > 1
     details = {"names": ", ".join(map(repr, found)), "are": "are" if many else "is", "them": "them" if many else "it"}
     return [Suspicion("labels", {**details, "columns": ",".join(found)})]
+
+
+def _codes(values: Array) -> Suspicion | None:
+    """Whether the largest numbers, or all that are negative, are one that people write for what is not known."""
+    if not values.size:
+        return None
+    low, high = float(values.min()), float(values.max())
+    for value, others in ((low, values[values > low]), (high, values[values < high])):
+        limit = float(np.abs(others).max(initial=0.0))
+        coded = CODE.fullmatch(f"{abs(value):.10g}") or abs(value) >= HUGE
+        count = values.size - others.size
+        alone = others.size > 0 and (others.min() >= 0.0 if value < 0.0 else value > 0.0)
+        if coded and count > 1 and alone and abs(value) > BEYOND * limit:
+            beyond = "above" if value > 0.0 else "negative; the largest is"
+            return Suspicion("codes", {"count": count, "value": value, "beyond": beyond, "next": limit})
+    return None
+
+
+def _totals(table: Table, rows: Any, n: int) -> list[Suspicion]:
+    """Whether the first or last feature, or sample, is the sum or the mean of the others."""
+    found = []
+    for kind, axis, names in (("total-column", 1, table.feature_names), ("total-row", 0, table.sample_names)):
+        count, across = rows.shape[axis], rows.shape[1 - axis]
+        if min(count, across) <= SEVERAL or (axis == 0 and n > rows.shape[0]):
+            continue
+        whole = np.asarray(rows.sum(axis=axis), float).ravel()
+        for j, other in ((count - 1, 0), (0, 1)):
+            one, near = (
+                np.asarray(blocks.to_dense(rows[:, [i]] if axis else rows[[i]]), float).ravel() for i in (j, other)
+            )
+            close = CLOSE * np.abs(one).max()
+            if np.ptp(one) <= close or np.abs(one - near).max() <= close:  # all alike
+                continue
+            for of, rest in (("sum", whole - one), ("mean", (whole - one) / (count - 1))):
+                if np.abs(one - rest).max() <= close:
+                    name = repr(names[j]) if names else str(j + 1)
+                    found.append(Suspicion(kind, {"name": name, "of": of, "columns": names[j] if names else name}))
+    return found[:1]
+
+
+def _long(table: Table, rows: Any) -> Suspicion | None:
+    """Whether lines are entries of a larger table: its row, its column, a number."""
+    if rows.shape[1] != 3 or rows.shape[0] < FEWEST:
+        return None
+    pairs = np.asarray(blocks.to_dense(rows[:, :2]), float)
+    if (pairs != np.round(pairs)).any() or len(np.unique(pairs, axis=0)) < len(pairs):
+        return None
+    if max(len(np.unique(column)) for column in pairs.T) > len(pairs) / 2:
+        return None
+    names = table.feature_names or ["1", "2"]
+    return Suspicion("long", {"names": f"{names[0]}, {names[1]}"})
 
 
 def _word(name: str) -> str:

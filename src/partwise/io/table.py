@@ -44,6 +44,8 @@ class Table:
         each sample has, its names and what is counted by them ("feature").
     extra : mapping of str to sequence
         What else is known of every sample: its "date".
+    left_out : tuple of str
+        Names of columns of the file that were not wanted, and not read.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Table:
     map_shape: tuple[int, ...] | None = None
     back: Callable[..., Any] | None = None
     extra: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         n, m = self.X.shape

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import dropwhile, pairwise
 from pathlib import Path
 
@@ -10,9 +12,11 @@ import numpy as np
 from partwise.door.guard import check_memory, fail, first_bytes
 from partwise.io.delimited import looks_like_table, read_delimited
 from partwise.io.layout import DELIMITERS, is_number, split
+from partwise.io.matching import aligned
 from partwise.io.names import unique_names
 from partwise.io.table import Table
 from partwise.sources.chunked import natural_order
+from partwise.sources.names import difference
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".dat", ".xy", ".asc")
 LOOKED_AT = 4096  # bytes of a file whose name does not say what it is
@@ -53,6 +57,7 @@ def read_table_folder(
     decimal: str | None = None,
     encoding: str = "utf-8",
     duplicates: str = "error",
+    drop: Sequence[str] = (),
 ) -> Table:
     """Read a folder of tables of text.
 
@@ -67,6 +72,8 @@ def read_table_folder(
         As for one table.
     duplicates : {"error", "number"}, default="error"
         What to do with a name that was there before.
+    drop : sequence of str, default=()
+        Names of columns to leave out, be they text.
 
     Returns
     -------
@@ -84,13 +91,14 @@ def read_table_folder(
             decimal=decimal,
             encoding=encoding,
             duplicates=duplicates,
+            drop=drop,
         )
         for file in files
     ]
     made = _spectra(path, files, tables) or _stacked(path, files, tables, duplicates)
     skipped = [file.name for file in path.iterdir() if file.is_file() and file not in files and file.name[0] != "."]
     if skipped:
-        made = Table(**{**vars(made), "notes": (*made.notes, f"left out: {', '.join(sorted(skipped)[:5])}")})
+        made = replace(made, notes=(*made.notes, f"left out: {', '.join(sorted(skipped)[:5])}"))
     return made
 
 
@@ -117,7 +125,8 @@ def _spectra(path: Path, files: list[Path], tables: list[Table]) -> Table | None
     names = unique_names(path, [file.name.partition(".")[0] for file in files], "row", "number", lambda _: None)
     points = [f"{value:.10g}" for value in axes[0]]
     note = f"{len(files)} files, a sample each; their first column names the features"
-    return Table(X, points, names, origin=str(path), format="tables", notes=(note,))
+    left_out = tables[0].left_out
+    return Table(X, points, names, origin=str(path), format="tables", notes=(note,), left_out=left_out)
 
 
 def _are_numbers(names: list[str]) -> bool:
@@ -131,17 +140,17 @@ def _are_numbers(names: list[str]) -> bool:
 def _stacked(path: Path, files: list[Path], tables: list[Table], duplicates: str) -> Table:
     first = tables[0]
     for file, table in zip(files, tables, strict=True):
-        if table.X.shape[1] != first.X.shape[1] or table.feature_names != first.feature_names:
-            raise fail(
-                file,
-                f"has other columns than {files[0].name}: {table.X.shape[1]} and {first.X.shape[1]}, or other names",
-                kind="shape",
-            )
+        if table.X.shape[1] != first.X.shape[1] or set(table.feature_names or ()) != set(first.feature_names or ()):
+            flaw = difference(table.feature_names or [], first.feature_names or [])
+            text = f"has other columns than {files[0].name}: {table.X.shape[1]} and {first.X.shape[1]}"
+            raise fail(file, text + (f"; it {flaw}" if flaw else ""), kind="shape")
         if (table.sample_names is None) != (first.sample_names is None):
             raise fail(file, f"has names of rows and {files[0].name} has none, or the other way round", kind="format")
     named = None if first.sample_names is None else [name for table in tables for name in table.sample_names or []]
     if named is not None:
         named = unique_names(path, named, "row", duplicates, lambda _: None)
-    X = np.concatenate([np.asarray(table.source().take(range(table.X.shape[0]))) for table in tables])
-    note = f"{len(files)} files, one below the other"
-    return Table(X, first.feature_names, named, origin=str(path), format="tables", notes=(note, *first.notes))
+    sources = [aligned(table.source(), first.feature_names) for table in tables]
+    X = np.concatenate([np.asarray(source.take(range(source.shape[0]))) for source in sources])
+    note = f"{len(files)} files, one below the other" if len(files) > 1 else "1 file"
+    notes = (note, *first.notes)
+    return replace(first, X=X, sample_names=named, origin=str(path), format="tables", notes=notes)

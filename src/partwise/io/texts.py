@@ -18,6 +18,7 @@ from partwise.datasets.words import LANGUAGES
 from partwise.door.guard import check_memory, fail, first_bytes, of_file, open_bytes, reading
 from partwise.door.parquet import columns_of, is_parquet, texts_of
 from partwise.exceptions import InputError
+from partwise.io.dates import year_first
 from partwise.io.delimited import looks_like_table
 from partwise.io.excel import is_workbook, rows_of_sheet
 from partwise.io.table import Table
@@ -111,7 +112,7 @@ def read_documents(
     text : str, optional
         The column; by default the one of the longest texts.
     date : str, optional
-        The column of dates, the year first; by default one that is called so.
+        The column of dates; by default one that is called so.
     variable : str, optional
         Which sheet of a workbook; needed if several have cells.
     min_count : int, default=1
@@ -142,8 +143,14 @@ def read_documents(
     called = next((name for name in columns if name.lower() in NAMES and _are_names(columns[name])), None)
     names = columns[called] if called else [f"row {i}" for i in range(len(columns[chosen]))]
     made = _counted(path, "documents", columns[chosen], names, (min_count, stop_words, ngrams, min_share, max_share))
-    extra = {} if dates is None else {"date": columns[dates]}
-    notes = (f"texts: column {chosen}", *((f"dates: column {dates}",) if dates else ()), *made.notes)
+    when = None if dates is None else year_first(columns[dates])
+    if date and when is None:
+        example = next(one for one in columns[date] if one)
+        text = f"the dates of {{parameter}} {date} may be read in two ways, or in none ({example[:40]!r}): write the "
+        raise fail(path, text + "year first (2024-01-31)", kind="format", parameter="date")
+    extra = {} if when is None else {"date": when}
+    told = f"dates: column {dates}" if extra else f"left out: dates that are not clear (column {dates})"
+    notes = (f"texts: column {chosen}", *((told,) if dates else ()), *made.notes)
     return Table(made.X, made.feature_names, names, origin=str(path), format="documents", notes=notes, extra=extra)
 
 
@@ -163,7 +170,8 @@ def _counted(path: Path, format: str, texts: Sequence[str], names: Sequence[str]
     except InputError as error:
         raise of_file(path, error) from error
     except ValueError as error:  # scikit-learn's: nothing but stop words
-        raise fail(path, f"the {len(texts)} documents have no word to count ({error})", kind="empty") from error
+        text = f"the {len(texts)} documents have no word to count that {{parameter}} and the other limits leave"
+        raise fail(path, text, kind="empty", parameter="min_share") from error
     left = f"{stop.capitalize()} stop words are" if stop in LANGUAGES else f"the words of {stop} are"
     notes = (f"words of two or more letters; {'no word is' if stop == 'none' else left} left out",)
     return Table(X, features, list(names), origin=str(path), format=format, notes=notes)
@@ -194,14 +202,38 @@ def _columns(path: Path, encoding: str, variable: str | None) -> dict[str, list[
             name: [] for name in columns_of(path, named=True).numbers
         }
     with open_bytes(path) as file:
-        content = file.read().decode(encoding)
-    if content.lstrip().startswith("{"):
-        rows = [json.loads(line) for line in content.splitlines() if line.strip()]
+        content = _text_of(path, file.read(), encoding)
+    if content.lstrip().startswith(("{", "[")):
+        rows = _records(path, content)
         keys = dict.fromkeys(key for row in rows for key in row)
         return {key: ["" if row.get(key) is None else str(row[key]) for row in rows] for key in keys}
     delimiter = max(",\t;|", key=content.partition("\n")[0].count)
     csv.field_size_limit(1 << 30)
     return _under_header(path, list(csv.reader(io.StringIO(content, newline=""), delimiter=delimiter)))
+
+
+def _text_of(path: Path, data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        text = f"byte {data[error.start]:#04x} is not {encoding}; give its {{parameter}}"
+        raise fail(path, text, 1 + data.count(b"\n", 0, error.start), kind="format", parameter="encoding") from error
+
+
+def _records(path: Path, content: str) -> list[dict[str, Any]]:
+    """The objects of JSON lines, or of one list."""
+    rows: list[dict[str, Any]] = []
+    if content.lstrip().startswith("["):
+        rows = json.loads(content)
+    else:
+        for number, line in enumerate(content.split("\n"), 1):
+            try:
+                rows += [json.loads(line)] if line.strip() else []
+            except ValueError as error:
+                raise fail(path, f"is not JSON ({error})", number) from error
+    if not all(isinstance(row, dict) for row in rows):
+        raise fail(path, "must hold objects, of which every one has the same names", kind="format")
+    return rows
 
 
 def _under_header(path: Path, table: list[list[str]]) -> dict[str, list[str]]:

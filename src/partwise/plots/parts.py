@@ -98,6 +98,8 @@ def plot_history(history: Mapping[str, Any], *, column: str = "objective", ax: A
     """
     if column not in history:
         raise InputError(f"{{parameter}} is one of {', '.join(history)}; got {column!r}", parameter="column")
+    from matplotlib.ticker import MaxNLocator
+
     ax = axes_for(1, None if ax is None else [ax])[0]
     steps = np.asarray(history["n_iter"] if "n_iter" in history else np.arange(len(history[column])), float)
     values = np.asarray(history[column], float)
@@ -107,6 +109,7 @@ def plot_history(history: Mapping[str, Any], *, column: str = "objective", ax: A
     if positive:
         ax.set_yscale("log")
     ax.set_xlabel("iteration", fontsize=LABEL)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylabel(f"{column}{' (log scale)' if positive else ''}", fontsize=LABEL)
     ax.grid(color=FAINT, alpha=0.3)
     return ax

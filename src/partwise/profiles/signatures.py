@@ -31,6 +31,7 @@ OTHERS: tuple[str, ...] = (
     "#4c0198",
 )
 OTHERS += ("#f1b6da", "#8c510a", "#01665e", "#7f7f7f", "#bcbd22", "#17becf")
+KINDS = ((SBS, 96), (DBS, 78), (INDEL, 83))  # how many there are
 MOST = 0.95  # of the names
 ALIKE, SURE = 0.85, 0.95  # cosines from which on a part is called as the known one, or as a sum: of its three largest
 SHOWN = 3
@@ -71,13 +72,15 @@ def shaped(table: Table, settings: Settings) -> Table:
     order = sorted(range(len(names)), key=lambda j: (_kind(names[j]) or ("", ""))[1])
     wanted = [names[j] for j in order]
     columns = column_order(names, wanted, parameter="X", other="the data")
+    whole = next((count for form, count in KINDS if form.fullmatch(names[0])), 0)
+    lacks = (f"without {whole - len(names)} of the {whole} kinds of mutations",) if len(names) < whole else ()
     return Table(
         table.source().take(range(table.X.shape[0]))[:, columns],
         wanted,
         table.sample_names,
         origin=table.origin,
         format=table.format,
-        notes=(*table.notes, "samples as rows, kinds of mutations in the order of drawing"),
+        notes=(*table.notes, "samples as rows, kinds of mutations in the order of drawing", *lacks),
     )
 
 

@@ -136,7 +136,7 @@ def panels(found: Found) -> list[Panel]:
     made.append(Lines("What is left, by band", x, ["residual"], by_feature[None, :], unit, "root mean square"))
     if found.settings.reference is not None:
         rows = [[part, ", ".join(f"{name} ({angle:.1f}°)" for name, angle in best)] for part, best in _matches(found)]
-        made.append(Listing("Library", ["part", "closest known spectra (angle)"], rows))
+        made.append(Listing("Library", ["endmember", "closest known spectra (angle)"], rows))
     return made
 
 

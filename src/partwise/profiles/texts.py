@@ -117,6 +117,6 @@ PROFILE = Profile(
     panels=panels,
     method="archetypes",  # HALS finds business twice and no culture in the articles of the BBC (NMI 0.60; 0.88 so)
     preprocess="tfidf",
-    formats=dict.fromkeys((".csv", ".tsv", ".xlsx", ".parquet", ".jsonl", ".ndjson"), "documents"),
+    formats=dict.fromkeys((".csv", ".tsv", ".xlsx", ".parquet", ".jsonl", ".ndjson", ".json"), "documents"),
     scores=scores,
 )

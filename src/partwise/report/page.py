@@ -20,7 +20,7 @@ from partwise.profiles import Panel
 from partwise.report import charts
 from partwise.report.cards import make_cards
 from partwise.report.facts import Facts
-from partwise.report.findings import LITTLE, findings, grave, halves_text
+from partwise.report.findings import LITTLE, Finding, findings, grave, halves_text
 from partwise.report.maps import similarity_map, weights_map
 from partwise.report.naming import Names, View, shown
 from partwise.report.panels import drawn
@@ -31,6 +31,8 @@ from partwise.report.wording import (
     ending,
     explained,
     halves_error,
+    in_field,
+    many,
     number,
     percent,
     seconds,
@@ -92,7 +94,14 @@ def render(
     """
     n, k = facts.shape[0], len(facts.order)
     course = facts.course
-    plural = [_many(word) for word in words]
+    plural = [many(word) for word in words]
+    called = [*(facts.part(i) for i in range(k)), *(map(shown, names.samples) if names.samples is not None else ())]
+
+    def told(found: list[Finding]) -> list[Finding]:
+        return [
+            (in_field(one, words, called), in_field(text, words, called)) if one else (one, text) for one, text in found
+        ]
+
     cards = make_cards(facts, source, names, view, (words[1], plural[1]))
     return str(
         templates(TEMPLATES)
@@ -100,7 +109,7 @@ def render(
         .render(
             script=_script(),
             script_hash=base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode(),
-            title=title or f"{count(k, words[0])} of {count(n, words[1], _many(words[1]))}",
+            title=title or f"{count(k, words[0])} of {count(n, words[1], many(words[1]))}",
             parts=[facts.part(i) for i in range(k)],
             method=facts.method,
             lead=_lead(facts, words),
@@ -110,8 +119,8 @@ def render(
             tiles=_tiles(facts, words),
             decided=[(label, f"{text[:1].upper()}{text[1:]}.") for label, text in facts.decided],
             believed=believed([row.verdict for row in facts.verdicts], words[0], plural[1]),
-            grave=grave(facts),
-            warnings=[one for one in findings(facts, names, warnings) if one[0] != LITTLE or words[0] != TOPIC],
+            grave=told(grave(facts)),
+            warnings=told([one for one in findings(facts, names, warnings) if one[0] != LITTLE or words[0] != TOPIC]),
             curves=[
                 charts.curve(*curve, "iteration" if course.learnt is None else "samples") for curve in course.curves
             ],
@@ -143,7 +152,7 @@ def _lead(facts: Facts, words: tuple[str, str, str]) -> str:
     n, m = facts.shape
     part, sample, feature = words
     parts = count(len(facts.order), part)
-    text = f"{facts.method} found {parts} in {count(n, sample, _many(sample))} of {count(m, feature, _many(feature))}. "
+    text = f"{facts.method} found {parts} in {count(n, sample, many(sample))} of {count(m, feature, many(feature))}. "
     if facts.rows.norm == 0.0:
         return text + "The data is all zero."
     if facts.preparation != "none":
@@ -156,16 +165,11 @@ def _lead(facts: Facts, words: tuple[str, str, str]) -> str:
     return text + f"{'Together they explain' if len(facts.order) > 1 else 'It explains'} {share} of the data."
 
 
-def _many(word: str) -> str:
-    """The plural of what things of a field are called."""
-    return {"spectrum": "spectra", "kind of mutation": "kinds of mutations"}.get(word, f"{word}s")
-
-
 def _tiles(facts: Facts, words: tuple[str, str, str]) -> list[tuple[str, str]]:
     course = facts.course
     sizes = (len(facts.order), *facts.shape)
     fit = [("explained", explained(facts.unexplained)), ("relative error", number(facts.relative_error))]
-    told = [(_many(word), f"{size:,}") for word, size in zip(words, sizes, strict=True)]
+    told = [(many(word), f"{size:,}") for word, size in zip(words, sizes, strict=True)]
     tiles = [*told, *fit[1:]] if words[0] == TOPIC else [*fit, *told]
     if course.learnt is not None:
         tiles.append(("samples learnt", f"{course.learnt:,}"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -31,7 +33,39 @@ ONE_PART_EACH = (
     "A single part explains each sample up to noise, as a topic does its texts. The parts are therefore the means of "
     "all samples that are next to them; which part is the largest tells of a sample, the others' shares tell little."
 )
+NOUN = r"\b(?:(?P<a>[Aa]) )?(?P<noun>[Pp]art|[Ss]ample)(?P<many>s?)\b"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def many(word: str) -> str:
+    """The plural of what things of a field are called."""
+    return {"spectrum": "spectra", "kind of mutation": "kinds of mutations"}.get(word, f"{word}s")
+
+
+def in_field(text: str, words: tuple[str, str, str], names: Iterable[str] = ()) -> str:
+    """A sentence about parts and samples in the words of a field; names, in which these may occur, are left alone.
+
+    Examples
+    --------
+    >>> from partwise.report.wording import in_field
+    >>> in_field("A part of few samples: part A.", ("endmember", "spectrum", "band"), ["part A"])
+    'An endmember of few spectra: part A.'
+    """
+    nouns = {"part": words[0], "sample": words[1]}
+    if all(noun == word for noun, word in nouns.items()):
+        return text
+    kept = sorted((name for name in names if re.search(NOUN, name) and name in text), key=len, reverse=True)
+
+    def put(found: re.Match[str]) -> str:
+        if found["name"]:
+            return found["name"]
+        noun = nouns[found["noun"].lower()]
+        noun = many(noun) if found["many"] else noun
+        if found["a"]:
+            return f"{found['a']}{'n' if noun[0] in 'aeiou' else ''} {noun}"
+        return noun[:1].upper() + noun[1:] if found["noun"][0].isupper() else noun
+
+    return re.sub(f"(?P<name>{'|'.join(map(re.escape, kept)) or '(?!)'})|{NOUN}", put, text)
 
 
 def percent(share: float) -> str:

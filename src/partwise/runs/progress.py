@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -20,7 +21,10 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from partwise.door.guard import watching
 from partwise.estimators.watching import share_done
+
+ALMOST = 0.99  # what was read is looked at once more
 
 
 class _Left(TimeRemainingColumn):
@@ -54,6 +58,25 @@ def step(progress: Progress, name: str, note: str = "") -> Iterator[None]:
     task = progress.add_task(name, total=None, note=note)
     yield
     progress.update(task, total=1, completed=1, note="")
+
+
+@contextmanager
+def reading_step(progress: Progress, data: str) -> Iterator[None]:
+    """The step that reads DATA, with the share of its bytes that have been read, and so the time that is left."""
+    task = progress.add_task("Reading", total=None, note="")
+    root, places, read = Path(data), dict[Path, int](), 0
+    total = 0 if progress.disable else sum(file.stat().st_size for file in (root, *root.rglob("*")) if file.is_file())
+
+    def seen(path: Path, place: int) -> None:
+        nonlocal read
+        if total and (path == root or root in path.parents) and place > places.get(path, 0):
+            read += place - places.get(path, 0)
+            places[path] = place
+            progress.update(task, total=1.0, completed=min(read / total, ALMOST))
+
+    with watching(seen):
+        yield
+    progress.update(task, total=1.0, completed=1.0)
 
 
 class Counted:

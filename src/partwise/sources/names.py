@@ -23,8 +23,15 @@ def names_of(X: Any) -> list[str] | None:
     return list(found) if isinstance(found, (list, tuple)) else None
 
 
+def named_by_text(X: Any) -> Any:
+    """A data frame whose columns are called by numbers with these as text, as other libraries want names."""
+    kinds = {(base.__module__.partition(".")[0], base.__name__) for base in type(X).__mro__}
+    names = names_of(X) if ("pandas", "DataFrame") in kinds else None
+    return X if names is None or names == list(X.columns) else X.set_axis(names, axis=1)
+
+
 def check_columns(X: Any) -> None:
-    """Refuse columns of a data frame by their names: text (names of samples, or labels), and what has a name twice."""
+    """Refuse columns of a data frame by their names: what is no number (text, dates), and what has a name twice."""
     names = names_of(X)
     if names is None or not hasattr(X, "to_numpy"):
         return
@@ -40,6 +47,14 @@ def check_columns(X: Any) -> None:
 
     frame = nw.from_native(X, eager_only=True)
     texts = [name for name, kind in frame.schema.items() if kind in (nw.String, nw.Object, nw.Categorical, nw.Enum)]
+    times = [name for name, kind in frame.schema.items() if kind.is_temporal()]
+    if times:
+        raise InputError(
+            f"{{parameter}} must hold numbers, and has dates or times in {some(times)}: drop such columns, or make one "
+            "of them the index of a pandas frame",
+            parameter="X",
+            kind="not-real",
+        )
     odd = [name for name in texts if any(_is_text(value) for value in frame[name].to_list())]
     if odd:
         first = next(value for value in frame[odd[0]].to_list() if _is_text(value))

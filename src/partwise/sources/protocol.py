@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import pairwise
+from numbers import Real
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
@@ -145,9 +146,12 @@ class Named:
 
 
 def column_names(columns: Iterable[Any]) -> list[str] | None:
-    """Names of a data frame's columns if all are strings: numbers would only count them."""
+    """Names of a data frame's columns: strings, or numbers (wavelengths) that do not merely count them."""
     names = list(columns)
-    return names if names and all(isinstance(name, str) for name in names) else None
+    if names and all(isinstance(name, str) for name in names):
+        return names
+    numbers = all(isinstance(name, Real) and not isinstance(name, bool) for name in names)
+    return [str(name) for name in names] if names and numbers and names != list(range(len(names))) else None
 
 
 def _check_names(names: Sequence[str], count: int, kind: str) -> list[str]:
