@@ -84,7 +84,9 @@ def check_weighing(how: Any) -> Any:
     )
 
 
-def ready(source: RowSource, how: Any, k: int, *, aside: bool) -> tuple[Weighing, RowSource, npt.NDArray[np.int64]]:
+def ready(
+    source: RowSource, how: Any, k: int, *, aside: bool, counted: npt.NDArray[np.bool_]
+) -> tuple[Weighing, RowSource, npt.NDArray[np.bool_]]:
     """The rows among which parts are sought: without odd ones, if these are to be set aside, and weighed.
 
     Parameters
@@ -97,6 +99,8 @@ def ready(source: RowSource, how: Any, k: int, *, aside: bool) -> tuple[Weighing
         Number of parts.
     aside : bool
         Whether samples that are unlike all others are set aside.
+    counted : ndarray of bool
+        Which samples count at all: where odd ones are set aside, so are the others.
 
     Returns
     -------
@@ -104,13 +108,14 @@ def ready(source: RowSource, how: Any, k: int, *, aside: bool) -> tuple[Weighing
         What is kept of it.
     rows : RowSource
         The rows, or `source` itself.
-    odd : ndarray of int64
-        The samples that were set aside.
+    kept : ndarray of bool
+        Which samples these are.
     """
-    kept = np.ones(source.shape[0], bool)
     if not aside or isinstance(source, GeneratedSource):
-        return *weigh(source, how, k, kept), np.flatnonzero(~kept)
-    kept[odd_entries(source, k)] = False
+        kept = np.ones(source.shape[0], bool)
+        return *weigh(source, how, k, kept), kept
+    kept = counted.copy()
+    kept[np.flatnonzero(kept)[odd_entries(_chosen(source, kept), k)]] = False
     weighing, rows = weigh(source, how, k, kept)
     # what the parts leave of odd samples is large, and would hide them: they are sought beside the noise alone
     seen = measure_noise(_chosen(source, kept)).scale(_chosen(source, kept)) if how == "noise" else rows
@@ -118,7 +123,7 @@ def ready(source: RowSource, how: Any, k: int, *, aside: bool) -> tuple[Weighing
     if len(odd):
         kept[np.flatnonzero(kept)[odd]] = False
         weighing, rows = weigh(source, how, k, kept)  # the noise of the others
-    return weighing, rows, np.flatnonzero(~kept)
+    return weighing, rows, kept
 
 
 def weigh(source: RowSource, how: Any, k: int, kept: npt.NDArray[np.bool_]) -> tuple[Weighing, RowSource]:
