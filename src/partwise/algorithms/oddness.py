@@ -15,6 +15,7 @@ from partwise.sources import RowSource, blocks
 Array = npt.NDArray[Any]
 
 HANDFUL = 5.0  # samples: a direction that fewer carry could be any of them, and no mean would tell
+ALONE = 0.9  # of a direction of the span that one sample carries, at least: it is that sample's own
 TENTH = 10.0  # of few samples a tenth is a handful
 PAIR = 2  # samples that have a feature all but alone, at most: three may be of a kind
 TIMES = 3.0  # as large as that of all others is an entry out of proportion, at least: where entries hardly vary, or
@@ -176,15 +177,27 @@ def _alone(source: RowSource, k: int) -> list[tuple[int, npt.NDArray[np.int64]]]
     looked[k:] &= d == k + FURTHER
     places = np.flatnonzero(looked)
     shares = squares[:, :d][:, looked] / np.maximum(squares[:, :d][:, looked].sum(axis=0), np.finfo(np.float64).tiny)
+    own = _own(shares, values[looked], values[k])
 
     def handfuls(count: int) -> list[tuple[int, npt.NDArray[np.int64]]]:
         handful = min(HANDFUL, max(count, 1) / TENTH)  # where none remain, none is odd
         few = np.flatnonzero((shares * shares).sum(axis=0) > 1.0 / handful)
-        return [(int(places[j]), np.flatnonzero(shares[:, j] > 0.5 / handful)) for j in few]
+        return [(int(places[j]), np.flatnonzero(shares[:, j] > 0.5 / handful)) for j in few] + own
 
     found = handfuls(n)
     # a tenth of those that remain: what is a handful beside odd samples may be none without them
     return handfuls(n - len(np.unique(np.concatenate([some for _, some in found])))) if found else []
+
+
+def _own(shares: Array, values: Array, least: float) -> list[tuple[int, npt.NDArray[np.int64]]]:
+    """Samples that have a direction to themselves, by as much as the first beside those of the parts at least.
+
+    It need not be a singular vector: where it is as strong as a part's they mix, and many samples carry each. The
+    leverage of a sample, the sum of its shares u_j^2, is 1 if no other has anything along some direction of the span,
+    and then its squared distance from all others is 1 over the sum of u_j^2 / s_j^2.
+    """
+    closeness = (shares / np.maximum(values, np.finfo(np.float64).tiny) ** 2).sum(axis=1)
+    return [(0, np.array([i])) for i in np.flatnonzero((shares.sum(axis=1) > ALONE) & (closeness * least**2 <= 1.0))]
 
 
 def _beside(

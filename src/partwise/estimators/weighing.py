@@ -117,8 +117,8 @@ def ready(
     kept = counted.copy()
     kept[np.flatnonzero(kept)[odd_entries(_chosen(source, kept), k)]] = False
     weighing, rows = weigh(source, how, k, kept)
-    # what the parts leave of odd samples is large, and would hide them: they are sought beside the noise alone
-    seen = measure_noise(_chosen(source, kept)).scale(_chosen(source, kept)) if how == "noise" else rows
+    # what the parts leave of odd samples is large, and dividing by it would hide them
+    seen = weigh(source, "auto", k, kept)[1] if how == "noise" else rows
     odd = odd_samples(seen, k)
     if len(odd):
         kept[np.flatnonzero(kept)[odd]] = False
