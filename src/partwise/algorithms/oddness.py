@@ -16,6 +16,7 @@ Array = npt.NDArray[Any]
 
 HANDFUL = 5.0  # samples: a direction that fewer carry could be any of them, and no mean would tell
 ALONE = 0.9  # of a direction of the span that one sample carries, at least: it is that sample's own
+ALONE = 0.9  # of a direction that is no singular vector is carried by a handful, at least, if it is theirs
 TENTH = 10.0  # of few samples a tenth is a handful
 PAIR = 2  # samples that have a feature all but alone, at most: three may be of a kind
 TIMES = 3.0  # as large as that of all others is an entry out of proportion, at least: where entries hardly vary, or
@@ -168,36 +169,46 @@ def _above_block(block: Any, limits: Array) -> Array:
 def _alone(source: RowSource, k: int) -> list[tuple[int, npt.NDArray[np.int64]]]:
     """Directions with a small participation number, by their place, and the samples that each rests on."""
     n = source.shape[0]
-    values, _, squares, limit = _span(source, k)
+    values, _, rows, limit = _span(source, k)
     d = len(values)
+    coordinates = rows[:, :d]
     if not exceeds(values, k):
         return []
     # beside those that take the place of a part, directions above what noise of the size of the rest would make
     looked = (values**2 > limit) | (np.arange(d) < k)
     looked[k:] &= d == k + FURTHER
     places = np.flatnonzero(looked)
-    shares = squares[:, :d][:, looked] / np.maximum(squares[:, :d][:, looked].sum(axis=0), np.finfo(np.float64).tiny)
-    own = _own(shares, values[looked], values[k])
+    U = coordinates / np.maximum(np.linalg.norm(coordinates, axis=0), np.finfo(np.float64).tiny)
+    shares = np.square(U[:, looked])
 
     def handfuls(count: int) -> list[tuple[int, npt.NDArray[np.int64]]]:
         handful = min(HANDFUL, max(count, 1) / TENTH)  # where none remain, none is odd
         few = np.flatnonzero((shares * shares).sum(axis=0) > 1.0 / handful)
-        return [(int(places[j]), np.flatnonzero(shares[:, j] > 0.5 / handful)) for j in few] + own
+        return [(int(places[j]), np.flatnonzero(shares[:, j] > 0.5 / handful)) for j in few] + _own(
+            U[:, : k + 1], handful
+        )
 
     found = handfuls(n)
     # a tenth of those that remain: what is a handful beside odd samples may be none without them
     return handfuls(n - len(np.unique(np.concatenate([some for _, some in found])))) if found else []
 
 
-def _own(shares: Array, values: Array, least: float) -> list[tuple[int, npt.NDArray[np.int64]]]:
-    """Samples that have a direction to themselves, by as much as the first beside those of the parts at least.
+def _own(U: Array, handful: float) -> list[tuple[int, npt.NDArray[np.int64]]]:
+    """Samples that have a direction among those of the parts, and the first beside, to a handful and themselves.
 
-    It need not be a singular vector: where it is as strong as a part's they mix, and many samples carry each. The
-    leverage of a sample, the sum of its shares u_j^2, is 1 if no other has anything along some direction of the span,
-    and then its squared distance from all others is 1 over the sum of u_j^2 / s_j^2.
+    It need not be a singular vector: directions that are about as strong mix, and many samples carry each. Of all
+    directions of a span the row u of a sample is the one that is most its own; samples carry U u / |u| of it.
     """
-    closeness = (shares / np.maximum(values, np.finfo(np.float64).tiny) ** 2).sum(axis=1)
-    return [(0, np.array([i])) for i in np.flatnonzero((shares.sum(axis=1) > ALONE) & (closeness * least**2 <= 1.0))]
+    found: list[tuple[int, npt.NDArray[np.int64]]] = []
+    few = min(int(handful), len(U))
+    if not few:
+        return found
+    for i in np.flatnonzero(np.square(U).sum(axis=1) > ALONE / few):
+        shares = np.square(U @ (U[i] / np.linalg.norm(U[i])))
+        largest = np.argpartition(shares, -few)[-few:]
+        if shares[largest].sum() > ALONE:
+            found.append((0, largest[shares[largest] > 0.5 / handful]))
+    return found
 
 
 def _beside(
@@ -206,9 +217,9 @@ def _beside(
     """Which of those set aside have more outside the span of the others than noise, or the most of a direction."""
     values, basis, _, limit = _span(source.choose(kept), k)
     rows = source.choose(~kept)
-    squares = np.asarray(rows.map_rows(partial(_squares, basis=basis), width=len(values) + 1, dtype=np.float64))
+    Y = np.asarray(rows.map_rows(partial(_coordinates, basis=basis), width=len(values) + 1, dtype=np.float64))
     outside = np.full(len(kept), -np.inf)
-    outside[~kept] = squares[:, -1] - squares[:, :-1].sum(axis=1)
+    outside[~kept] = Y[:, -1] - np.square(Y[:, :-1]).sum(axis=1)
     odd = outside > limit
     for some in further:
         odd[some[np.argmax(outside[some])]] = True
@@ -216,17 +227,16 @@ def _beside(
 
 
 def _span(source: RowSource, k: int) -> tuple[Array, Array, Array, float]:
-    """Leading singular values and vectors, squared coordinates of all rows and lengths, and the end of the noise."""
+    """Leading singular values and vectors, coordinates of all rows and squared lengths, and the end of the noise."""
     n, m = source.shape
     d = k + FURTHER if 2 * (k + FURTHER) <= min(n, m) else min(k + 1, n, m)
     values, vectors = truncated_svd(source, d, rng=np.random.default_rng(0), max_passes=PASSES)
     basis = np.ascontiguousarray(vectors.T, source.dtype)
-    squares = np.asarray(source.map_rows(partial(_squares, basis=basis), width=d + 1, dtype=np.float64))
-    variance = max(float(squares[:, d].sum() - values @ values), 0.0) / max((n - d) * (m - d), 1)
-    return values, basis, squares, variance * edge(n, m)
+    rows = np.asarray(source.map_rows(partial(_coordinates, basis=basis), width=d + 1, dtype=np.float64))
+    variance = max(float(rows[:, d].sum() - values @ values), 0.0) / max((n - d) * (m - d), 1)
+    return values, basis, rows, variance * edge(n, m)
 
 
-def _squares(block: Any, basis: Array) -> Array:
-    """Squares of the coordinates of every row, and of its length."""
-    inside = np.square(blocks.dot(block, basis), dtype=np.float64)
-    return np.column_stack([inside, blocks.squared_norms(block)])
+def _coordinates(block: Any, basis: Array) -> Array:
+    """The coordinates of every row, and its squared length."""
+    return np.column_stack([np.asarray(blocks.dot(block, basis), np.float64), blocks.squared_norms(block)])

@@ -19,6 +19,7 @@ from partwise.belief.rank_halves import SMALLEST_HALF, SPLITS, Halving, Points, 
 from partwise.belief.rank_spectrum import Leading, held_out, leading
 from partwise.estimators.observing import MISSING, observe
 from partwise.estimators.observing import Told as Observing
+from partwise.estimators.weighing import ready
 from partwise.exceptions import InputError
 from partwise.io.opening import open_source
 from partwise.noise import Noise, measure_noise
@@ -44,7 +45,7 @@ SHOWN = 12  # numbers of parts in the table, where neither spectrum nor halves h
 MOST = 30  # the largest number of parts that halves are asked about, by default
 FACTS = (
     *("k", "low", "high", "guess", "taken", "verdict", "basis", "weakest", "misfit", "spectral"),
-    *("n_samples", "duplicates"),
+    *("n_samples", "duplicates", "odd_samples"),
 )
 
 
@@ -116,6 +117,8 @@ class RankChoice:
         Samples that are copies of others, and were left out.
     guess : int or None
         How many directions leave next to nothing, where halves do not find all of so many parts again.
+    odd_samples : tuple of int
+        Samples that are unlike all others, and were set aside: what only they carry is no part.
     """
 
     k: int | None
@@ -131,6 +134,7 @@ class RankChoice:
     n_samples: int
     duplicates: int
     guess: int | None = None
+    odd_samples: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return rank_telling.sentence(self)
@@ -263,8 +267,9 @@ def choose_k(
         )
     if observed.holes:
         return _of_entries(source, most, random_state)
-    source, duplicates = _distinct(source, random_state)
-    search = _Search(source, duplicates, most, random_state, dict(known or {}), callback)
+    kept, duplicates = _distinct(source, random_state)
+    source, odd = _alike(source, kept, random_state)
+    search = _Search(source, duplicates, odd, most, random_state, dict(known or {}), callback)
     return search.decide(True if halves is None else halves)
 
 
@@ -275,12 +280,14 @@ class _Search:
         self,
         source: RowSource,
         duplicates: int,
+        odd: npt.NDArray[np.int64],
         most: int | None,
         seed: int,
         known: dict[tuple[int, int], Halving],
         callback: Told | None,
     ) -> None:
-        self.duplicates, self.seed, self.known, self.callback = duplicates, seed, known, callback
+        self.duplicates, self.odd = duplicates, odd
+        self.seed, self.known, self.callback = seed, known, callback
         self.n, self.m = source.shape
         self.noise = measure_noise(source, random_state=seed)
         scaled = self.noise.kind in INDEPENDENT
@@ -443,6 +450,7 @@ class _Search:
             table=self._table(max([answer.k or max(min(spectral, SHOWN), answer.low), *self.halved]) + 2),
             n_samples=self.n,
             duplicates=self.duplicates,
+            odd_samples=tuple(map(int, self.odd)),
             guess=answer.guess,
         )
 
@@ -482,17 +490,25 @@ def _of_entries(source: RowSource, most: int | None, seed: int) -> RankChoice:
     )
 
 
-def _distinct(source: RowSource, seed: int) -> tuple[RowSource, int]:
-    """Without samples that are copies of others, or empty: a copy in the other half would be found again."""
+def _distinct(source: RowSource, seed: int) -> tuple[npt.NDArray[np.bool_], int]:
+    """Samples but copies of others, or empty ones: a copy in the other half would be found again."""
     marks = np.random.default_rng(seed).standard_normal((source.shape[1], 1))
     found = np.asarray(source.map_rows(partial(_mark, marks=marks), width=None, dtype=np.float64))
     kept = np.zeros(len(found), bool)
     kept[np.unique(found, return_index=True)[1]] = True
     duplicates = int((~kept & (found != 0.0)).sum())
     kept &= found != 0.0
-    if kept.all() or not kept.any():
-        return source, 0
-    return source.choose(kept), duplicates
+    return (kept, duplicates) if kept.any() else (~kept, 0)
+
+
+def _alike(source: RowSource, kept: npt.NDArray[np.bool_], seed: int) -> tuple[RowSource, npt.NDArray[np.int64]]:
+    """The rows without those left out and those unlike all others, which have a direction each; and which these are."""
+    rows = source if kept.all() else source.choose(kept)
+    k = max(1, min(measure_noise(rows, random_state=seed).k, min(rows.shape) - 1))
+    alike = ready(rows, "auto", k, aside=True, counted=np.ones(rows.shape[0], bool))[2]
+    if alike.all():
+        return rows, np.zeros(0, np.int64)
+    return rows.choose(alike), np.flatnonzero(kept)[~alike]
 
 
 def _mark(block: Block, marks: Array) -> Array:

@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
 
 def sentence(choice: RankChoice) -> str:
-    """What was found, and why it is believed, or not."""
+    """What was found, why it is believed, or not, and that samples had no say."""
+    odd = len(choice.odd_samples)
+    return _found(choice) + (f"; set aside, as unlike all others: {odd} sample{'' if odd == 1 else 's'}" if odd else "")
+
+
+def _found(choice: RankChoice) -> str:
     k = choice.k
     if choice.basis == "entries":
         return _of_entries(choice)

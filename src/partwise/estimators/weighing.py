@@ -148,7 +148,8 @@ def weigh(source: RowSource, how: Any, k: int, kept: npt.NDArray[np.bool_]) -> t
         The weighed rows, or those of `source` itself.
     """
     if isinstance(how, Noise):
-        how = _of_rows(how, source.shape, kept)
+        _check_shape(how, source.shape)
+        how = of_rows(how, kept)
     source = _chosen(source, kept)
     if how is None:
         return Weighing(), source
@@ -175,7 +176,12 @@ def _chosen(source: RowSource, kept: npt.NDArray[np.bool_]) -> RowSource:
     return source if kept.all() else source.choose(kept)
 
 
-def _of_rows(noise: Noise, shape: tuple[int, int], kept: npt.NDArray[np.bool_]) -> Noise:
+def of_rows(how: Any, kept: npt.NDArray[np.bool_]) -> Any:
+    """The same weighing for some of the rows."""
+    return replace(how, row_scale=how.row_scale[kept]) if isinstance(how, Noise) else how
+
+
+def _check_shape(noise: Noise, shape: tuple[int, int]) -> None:
     sizes = (len(noise.row_scale), len(noise.column_scale))
     if sizes != shape:
         raise InputError(
@@ -183,7 +189,6 @@ def _of_rows(noise: Noise, shape: tuple[int, int], kept: npt.NDArray[np.bool_]) 
             parameter="weighing",
             kind="shape",
         )
-    return replace(noise, row_scale=noise.row_scale[kept])
 
 
 def _pays(noise: Noise, weighed: RowSource, k: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -17,15 +18,18 @@ from partwise.estimators.base import Ended, Factorization
 from partwise.estimators.catalog import AUTO, find_method
 from partwise.estimators.imputing import Imputing
 from partwise.estimators.observing import MISSING, Told, check_alone, missing_in, observe
+from partwise.estimators.telling import warn_odd
+from partwise.estimators.weighing import of_rows, ready
 from partwise.exceptions import DegenerateDataWarning, InputError, warn_user
 from partwise.io.objects import known
 from partwise.noise import Noise, measure_noise
 from partwise.outcomes import Stop
 from partwise.parts.methods import Chosen, find_incomplete, find_parts, takes_holes
 from partwise.parts.telling import UNMEASURED, undetermined, unsure_of
-from partwise.sources import GeneratedSource, Inspection, RowSource, inspect
+from partwise.sources import GeneratedSource, Inspection, RowSource, blocks, inspect
 from partwise.sources.inspection import steady
 from partwise.sources.observed import Observed
+from partwise.sources.protocol import copied
 
 Array = npt.NDArray[Any]
 
@@ -191,6 +195,11 @@ class Parts(Imputing, Ended, Factorization):
         """Iterations of the estimator inside, if it iterates."""
         return int(self.estimator_.n_iter_)
 
+    @property
+    def odd_samples_(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
+        """Samples that are unlike all others and were set aside: no part is made of them."""
+        return np.asarray(vars(self.estimator_).get("odd_samples_", np.zeros(0, np.int64)))
+
     def decisions(self) -> dict[str, str]:
         """What was found of the data and decided for it, and why, in sentences.
 
@@ -252,15 +261,29 @@ class Parts(Imputing, Ended, Factorization):
             seen = inspect(rows)
         with steady(source):
             k, self.choice_ = self._count(rows)
+            weighing, odd = self.weighing, np.zeros(0, np.int64)
+            if method is None and not self._observed.holes:  # for all methods alike
+                kept = ready(rows, weighing, k, aside=True, counted=np.ones(rows.shape[0], bool))[2]
+                if not kept.all():
+                    if copies is None:
+                        seen.warn()
+                    home = np.arange(source.shape[0]) if copies is None else copied(copies)
+                    odd, copies = np.unique(home[~kept]), np.bincount(home[kept], minlength=source.shape[0])
+                    rows = source.choose(copies)
+                    seen = inspect(rows)
+                    weighing = of_rows(weighing, kept)
+                    warn_odd(odd[blocks.norms(source.take(odd)) > 0.0], type(self).__name__)
             how: dict[str, Any] = {"method": method, "seed": self.random_state, "copies": copies}
             if self._observed.holes:
                 self.noise_ = None
                 self.estimator_, self.method_ = find_incomplete(rows, k, self._observed, **how)
             else:
                 self.noise_ = self._noise(rows, min(k, *rows.shape))
-                self.estimator_, self.method_ = find_parts(rows, k, seen, self.noise_, weighing=self.weighing, **how)
+                self.estimator_, self.method_ = find_parts(rows, k, seen, self.noise_, weighing=weighing, **how)
             if copies is not None:
                 self.estimator_._renumber(copies)
+            if len(odd):
+                self.estimator_.odd_samples_ = np.union1d(odd, self.odd_samples_)
             self.weighing_ = self.estimator_.weighing_
             self.components_ = self.estimator_.components_
             asked = self.judge and self.stop_.kind != "interrupted"
