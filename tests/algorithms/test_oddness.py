@@ -116,6 +116,16 @@ def test_an_entry_is_odd_beside_those_of_its_feature(form: Any) -> None:
     assert odd_entries(pw.open_source(form(X)), K).tolist() == [17, 40, 90, 91]
 
 
+def test_a_sample_with_next_to_nothing_in_it_has_no_entry_out_of_proportion() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        weights = rng.gamma(1.0, size=(300, 4)) * (rng.random((300, 4)) < 0.5)
+        S = (weights + 1e-3) @ rng.gamma(0.3, size=(4, 60))
+        X = rng.poisson(400.0 * S / S.sum(axis=1).mean()).astype(float)
+        empty = np.flatnonzero(~X.any(axis=1))
+        assert odd_entries(pw.open_source(X), 4).tolist() == empty.tolist()
+
+
 def test_few_samples_are_left_alone() -> None:
     assert not len(odd_samples(pw.open_source(np.eye(12)), 2))
     assert not len(odd_entries(pw.open_source(np.eye(12)), 2))
@@ -202,6 +212,11 @@ def test_parts_sets_them_aside_for_whatever_method_it_takes(counts: bool) -> Non
     assert model.method_.name == alone.method_.name
     assert pw.metrics.match_components(model.components_, alone.components_).cosines.min() > 0.9999
     assert model.transform(X).shape == (len(X), K)
+
+
+def test_data_of_nothing_is_left_alone() -> None:
+    with pytest.warns(DegenerateDataWarning):
+        assert not len(pw.AND(2, random_state=0).fit(np.zeros((30, 6))).odd_samples_)
 
 
 def test_parts_takes_measured_noise_of_all_samples_too() -> None:

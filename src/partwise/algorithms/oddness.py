@@ -80,6 +80,8 @@ def odd_entries(source: RowSource, k: int) -> npt.NDArray[np.int64]:
     :math:`x_1 > x_2 > \dots` have spacings :math:`i \log(x_i / x_{i+1})` that are independent and exponential with mean
     1 / a (A. Renyi, "On the theory of order statistics", Acta Math. Hung. 4, 1953), whatever the number of samples.
     The mean is taken from features that are as common. A spacing too large for chance in all of the features is none.
+    An entry that is large only because its sample is smaller than most, as one count in a well that is all but empty,
+    is not odd: it has to be out of proportion at their length too.
 
     Parameters
     ----------
@@ -104,7 +106,10 @@ def odd_entries(source: RowSource, k: int) -> npt.NDArray[np.int64]:
         limits[few] = limits[few] if exceeds(values, k) else np.inf
     if not np.isfinite(limits).any() and not empty:
         return np.zeros(0, np.int64)
-    above, zero = np.asarray(source.map_rows(partial(_above_block, limits=limits), width=2, dtype=np.float64)).T > 0.0
+    lengths = np.asarray(source.map_rows(blocks.norms, width=None, dtype=np.float64))
+    least = float(np.median(lengths[lengths > 0.0])) if empty < n else 0.0
+    told = source.map_rows(partial(_above_block, limits=limits, least=least), width=2, dtype=np.float64)
+    above, zero = np.asarray(told).T > 0.0
     return np.flatnonzero(zero | above if above.sum() <= MOST * (n - empty) else zero)
 
 
@@ -126,8 +131,8 @@ def _limits(present: Array, largest: Array) -> Array:
     return limits
 
 
-def _unit(block: Any) -> Any:
-    lengths = blocks.norms(block)
+def _unit(block: Any, least: float = 0.0) -> Any:
+    lengths = np.maximum(blocks.norms(block), least)
     unit = blocks.scale_rows(block, np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0))
     return blocks.with_values(unit, np.abs(blocks.values(unit)))
 
@@ -160,9 +165,9 @@ def _larger(a: tuple[Array, Array, int], b: tuple[Array, Array, int]) -> tuple[A
     return a[0] + b[0], -np.sort(-np.vstack([a[1], b[1]]), axis=0)[: len(a[1])], a[2] + b[2]
 
 
-def _above_block(block: Any, limits: Array) -> Array:
+def _above_block(block: Any, limits: Array, least: float) -> Array:
     few = np.flatnonzero(np.isfinite(limits))
-    above = (blocks.to_dense(blocks.take_columns(_unit(block), few)) > limits[few]).any(axis=1)
+    above = (blocks.to_dense(blocks.take_columns(_unit(block, least), few)) > limits[few]).any(axis=1)
     return np.column_stack([above, blocks.norms(block) == 0.0]).astype(np.float64)
 
 
@@ -201,7 +206,7 @@ def _own(U: Array, handful: float) -> list[tuple[int, npt.NDArray[np.int64]]]:
     """
     found: list[tuple[int, npt.NDArray[np.int64]]] = []
     few = min(int(handful), len(U))
-    if not few:
+    if not few or len(U) < TENTH * U.shape[1]:  # where there are few to each direction, some sample has it anyway
         return found
     for i in np.flatnonzero(np.square(U).sum(axis=1) > ALONE / few):
         shares = np.square(U @ (U[i] / np.linalg.norm(U[i])))

@@ -505,7 +505,7 @@ def _alike(source: RowSource, kept: npt.NDArray[np.bool_], seed: int) -> tuple[R
     """The rows without those left out and those unlike all others, which have a direction each; and which these are."""
     rows = source if kept.all() else source.choose(kept)
     k = max(1, min(measure_noise(rows, random_state=seed).k, min(rows.shape) - 1))
-    alike = ready(rows, "auto", k, aside=True, counted=np.ones(rows.shape[0], bool))[2]
+    alike = ready(rows, "auto", k, aside=True)[2]
     if alike.all():
         return rows, np.zeros(0, np.int64)
     return rows.choose(alike), np.flatnonzero(kept)[~alike]

@@ -24,7 +24,7 @@ from partwise.estimators import telling
 from partwise.estimators.amounts import find_amounts, shares_of
 from partwise.estimators.continuing import OF, check_state, ticket
 from partwise.estimators.naming import NamedParts
-from partwise.estimators.observing import NOTHING, Told, observe, startable, warn_untold
+from partwise.estimators.observing import NOTHING, Told, copies_of, inspected, observe, startable, warn_untold
 from partwise.estimators.ranking import RankedFeatures
 from partwise.estimators.showing import Shown
 from partwise.estimators.watching import show_progress
@@ -509,15 +509,15 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
             seen = inspect(source)
         self.__dict__.pop("odd_samples_", None)  # those of an earlier fit
         samples = self._observed.samples
-        counted = np.ones(source.shape[0], bool) if samples is None else samples > 0.0
-        self.weighing_, weighed, kept = ready(source, self.weighing, k, aside=self._sets_aside, counted=counted)
-        odd = np.flatnonzero(counted & ~kept)
+        times = None if samples is None else copies_of(samples)
+        self.weighing_, weighed, kept = ready(source, self.weighing, k, aside=self._sets_aside, times=times)
+        odd = np.flatnonzero(~kept)
         if len(odd):
             shown = odd[blocks.norms(source.take(odd)) > 0.0]  # of empty ones the inspection has told
             telling.warn_odd(shown if copies is None else np.unique(copied(copies)[shown]), type(self).__name__)
         if samples is not None:
             self._observed = replace(self._observed, samples=samples[kept])
-        within = seen if weighed is source else inspect(weighed)
+        within = seen if weighed is source else inspected(weighed, self._observed)
         truth = (
             truth if truth is None else self.weighing_.weighed(check_components(truth, source.shape[1], name="truth"))
         )

@@ -20,7 +20,7 @@ from partwise.linalg.svd import truncated_svd
 from partwise.noise import Noise, measure_noise
 from partwise.noise.model import COUNTS
 from partwise.sources import GeneratedSource, RowSource, blocks, inspect
-from partwise.sources.protocol import Block
+from partwise.sources.protocol import Block, copied
 
 Array = npt.NDArray[Any]
 
@@ -85,7 +85,7 @@ def check_weighing(how: Any) -> Any:
 
 
 def ready(
-    source: RowSource, how: Any, k: int, *, aside: bool, counted: npt.NDArray[np.bool_]
+    source: RowSource, how: Any, k: int, *, aside: bool, times: npt.NDArray[np.int64] | None = None
 ) -> tuple[Weighing, RowSource, npt.NDArray[np.bool_]]:
     """The rows among which parts are sought: without odd ones, if these are to be set aside, and weighed.
 
@@ -99,8 +99,8 @@ def ready(
         Number of parts.
     aside : bool
         Whether samples that are unlike all others are set aside.
-    counted : ndarray of bool
-        Which samples count at all: where odd ones are set aside, so are the others.
+    times : ndarray of int64, optional
+        How often each sample is there.
 
     Returns
     -------
@@ -114,8 +114,14 @@ def ready(
     if not aside or isinstance(source, GeneratedSource):
         kept = np.ones(source.shape[0], bool)
         return *weigh(source, how, k, kept), kept
-    kept = counted.copy()
-    kept[np.flatnonzero(kept)[odd_entries(_chosen(source, kept), k)]] = False
+    kept = np.ones(source.shape[0], bool)
+    if times is not None:
+        alike = ready(source.choose(times), how, k, aside=True)[2]
+        kept[copied(times)[~alike]] = False
+        return *weigh(source, how, k, kept), kept
+    odd = odd_entries(source, k)
+    if len(odd) < len(kept):  # else there is nothing in any
+        kept[odd] = False
     weighing, rows = weigh(source, how, k, kept)
     # what the parts leave of odd samples is large, and dividing by it would hide them
     seen = weigh(source, "auto", k, kept)[1] if how == "noise" else rows

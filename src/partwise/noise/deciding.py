@@ -26,6 +26,7 @@ FEW = 0.15  # of the shorter side: where more directions stand above noise, some
 DIFFER = 0.15  # standard deviation of the logarithm of scales below which they are one: hardly worth a weight
 ODD = 0.02  # share at either end that is not asked: a few odd samples do not make a kind
 ALONE = 0.9  # of a direction that one feature has, at least: it is that feature's own
+HANDFUL = 5.0  # samples: in fewer it is they that are odd
 SURE = 4.0  # standard errors by which scales must differ more than their estimates do
 COLOURED = 1.5  # colour above this: what lies outside the given dimensions is not independent
 CERTAIN = 1e-9  # chance below which a spectrum is not that of independent entries, whatever their correlations
@@ -176,8 +177,11 @@ def _independent(X: Array, k: int | None) -> Finding:
 
 
 def _loud(state: Whitened) -> bool:
-    """Whether a feature has a direction of the signal all but to itself."""
-    return bool((state.spectrum.right[: state.k] ** 2).sum(axis=0).max(initial=0.0) > ALONE)
+    """Whether a feature has a direction of the signal all but to itself, in more than a handful of the samples."""
+    left, right = state.spectrum.left[:, : state.k], state.spectrum.right[: state.k]
+    own = right[:, (right * right).sum(axis=0) > ALONE]
+    scores = left @ (own / np.linalg.norm(own, axis=0))
+    return bool((1.0 / np.maximum((scores**4).sum(axis=0), np.finfo(np.float64).tiny) > HANDFUL).any())
 
 
 def _without_end(state: Whitened) -> bool:

@@ -263,7 +263,7 @@ class Parts(Imputing, Ended, Factorization):
             k, self.choice_ = self._count(rows)
             weighing, odd = self.weighing, np.zeros(0, np.int64)
             if method is None and not self._observed.holes:  # for all methods alike
-                kept = ready(rows, weighing, k, aside=True, counted=np.ones(rows.shape[0], bool))[2]
+                kept = ready(rows, weighing, k, aside=True)[2]
                 if not kept.all():
                     if copies is None:
                         seen.warn()
