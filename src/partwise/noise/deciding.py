@@ -178,7 +178,8 @@ def _independent(X: Array, k: int | None) -> Finding:
 
 def _loud(state: Whitened) -> bool:
     """Whether a feature has a direction of the signal all but to itself, in more than a handful of the samples."""
-    left, right = state.spectrum.left[:, : state.k], state.spectrum.right[: state.k]
+    k = max(state.k, state.spectrum.count())  # of a signal of given size it takes the place
+    left, right = state.spectrum.left[:, :k], state.spectrum.right[:k]
     own = right[:, (right * right).sum(axis=0) > ALONE]
     scores = left @ (own / np.linalg.norm(own, axis=0))
     return bool((1.0 / np.maximum((scores**4).sum(axis=0), np.finfo(np.float64).tiny) > HANDFUL).any())
