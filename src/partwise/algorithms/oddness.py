@@ -183,15 +183,15 @@ def _alone(source: RowSource, k: int) -> list[tuple[int, npt.NDArray[np.int64]]]
     looked = (values**2 > limit) | (np.arange(d) < k)
     looked[k:] &= d == k + FURTHER
     places = np.flatnonzero(looked)
-    U = coordinates / np.maximum(np.linalg.norm(coordinates, axis=0), np.finfo(np.float64).tiny)
-    shares = np.square(U[:, looked])
+    lengths = np.maximum(np.linalg.norm(coordinates, axis=0), np.finfo(np.float64).tiny)
+    shares = np.square(coordinates[:, looked] / lengths[looked])
+    leading = coordinates[:, : k + 1] / lengths[: k + 1]
 
     def handfuls(count: int) -> list[tuple[int, npt.NDArray[np.int64]]]:
         handful = min(HANDFUL, max(count, 1) / TENTH)  # where none remain, none is odd
         few = np.flatnonzero((shares * shares).sum(axis=0) > 1.0 / handful)
-        return [(int(places[j]), np.flatnonzero(shares[:, j] > 0.5 / handful)) for j in few] + _own(
-            U[:, : k + 1], handful
-        )
+        found = [(int(places[j]), np.flatnonzero(shares[:, j] > 0.5 / handful)) for j in few]
+        return found + _own(leading, handful)
 
     found = handfuls(n)
     # a tenth of those that remain: what is a handful beside odd samples may be none without them
