@@ -12,7 +12,7 @@ from .recovery import SIZES, contender, error, fact, solved, topics, worst
 from .report import Target, finish, show
 
 LEVELS = (0.1, 0.05, 0.01, 0.005, 0.001, 0.0005)
-PUBLISHED = {"steps": 100, "max_iter": 150, "tol": 0.0}
+PUBLISHED = {"steps": 100, "max_iter": 150, "tol": 0.0, "odd": "keep"}
 
 
 def fit(name: str, **settings: Any) -> Callable[[Arrays], tuple[np.ndarray, dict[str, Any]]]:

@@ -17,7 +17,7 @@ from .report import Target, finish, show
 KINDS = ("dir", "ctm", "neg")
 FINE, COARSE = 1e-9, 1e-6
 STEPS, MOST = 50, 400
-PAPER: dict[str, Any] = {"steps": STEPS, "tol": 0.0}
+PAPER: dict[str, Any] = {"steps": STEPS, "tol": 0.0, "odd": "keep"}
 REACHED = {FINE: "fine", COARSE: "coarse"}
 
 

@@ -77,9 +77,9 @@ def theirs(X: np.ndarray, k: int, seed: int) -> Any:
 
 
 CONTENDERS = {
-    "partwise": contender(ours("Facets", "noise"), "partwise", "Facets, weighed"),
+    "partwise": contender(ours("Archetypes", None), "partwise", "Archetypes, defaults"),
     "archetypes": contender(ours("Archetypes", "noise"), "partwise", "Archetypes, weighed"),
-    "archetypes-defaults": contender(ours("Archetypes", None), "partwise", "Archetypes, defaults"),
+    "facets": contender(ours("Facets", "noise"), "partwise", "Facets, weighed"),
     "sklearn": contender(theirs, "sklearn", "NMF, defaults"),
 }
 

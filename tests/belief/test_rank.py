@@ -55,7 +55,7 @@ def test_a_sample_unlike_all_others_is_no_part(size: float):
     X = noisy("white")
     X[17] += size * X.std() * np.abs(np.random.default_rng(2).standard_normal(X.shape[1]))
     choice = pw.choose_k(np.vstack([X[:1], X[:1], X]), halves="needed")
-    assert (choice.k, choice.low, choice.high, choice.verdict, choice.odd) == (4, 4, 5, "between", (19,))
+    assert (choice.k, choice.low, choice.high, choice.verdict, choice.odd_samples) == (4, 4, 5, "between", (19,))
     assert str(choice).endswith("; 5 with sample 19, unlike all others")
     assert choice.facts()["odd"] == (19,)
 
@@ -64,7 +64,7 @@ def test_a_large_sample_does_not_hide_the_parts_of_others():
     X = noisy("white")
     X[17] *= 200.0
     choice = pw.choose_k(X, halves=False)
-    assert (choice.k, choice.low, choice.high, choice.verdict, choice.odd) == (4, 4, 5, "between", (17,))
+    assert (choice.k, choice.low, choice.high, choice.verdict, choice.odd_samples) == (4, 4, 5, "between", (17,))
 
 
 def test_a_part_of_few_samples_that_halves_do_not_find_is_not_denied():

@@ -231,6 +231,25 @@ def test_one_odd_sample_changes_nothing(kind: str) -> None:
     assert pw.measure_noise(X).kind == kind
 
 
+@pytest.mark.parametrize("size", [2.0, 20.0])
+@pytest.mark.parametrize("loud", [1, 2, 5])
+@pytest.mark.parametrize("k", [None, 4])
+def test_a_loud_feature_is_no_direction_of_the_signal(loud: int, k: int | None, size: float) -> None:
+    rng = np.random.default_rng(7)
+    parts, weights = rng.gamma(0.6, size=(4, 100)), rng.dirichlet([0.4] * 4, 500)
+    X = weights @ parts + 0.02 * rng.standard_normal((500, 100))
+    features = rng.choice(100, loud, replace=False)
+    others = np.setdiff1d(np.arange(100), features)
+    X[:, features] += size * rng.standard_normal((500, loud))
+    X = np.maximum(X, 0.0)
+    noise = pw.measure_noise(X, k)
+    assert (noise.kind, noise.k) == ("columns", 4)
+    assert noise.column_scale[features].min() > 5.0 * size * noise.column_scale[others].max()
+    model = pw.Parts(4, random_state=0, judge=False).fit(X)
+    assert pw.metrics.spectral_angles(model.components_[:, others], parts[:, others]).max() < 0.5
+    assert pw.choose_k(X, halves=False).k == 4
+
+
 @pytest.mark.parametrize("units", ["table", "rows"])
 def test_counts_that_were_divided(units: str) -> None:
     X = table("over-dispersed")

@@ -15,6 +15,7 @@ from partwise.sources import RowSource, blocks
 Array = npt.NDArray[Any]
 
 HANDFUL = 5.0  # samples: a direction that fewer carry could be any of them, and no mean would tell
+ALONE = 0.9  # of a direction that is no singular vector is carried by a handful, at least, if it is theirs
 TENTH = 10.0  # of few samples a tenth is a handful
 ALL_BUT = 0.9  # of a direction within those of the parts, from which on one sample carries it alone
 PAIR = 2  # samples that have a feature all but alone, at most: three may be of a kind
@@ -34,9 +35,8 @@ def odd_samples(source: RowSource, k: int) -> npt.NDArray[np.int64]:
 
     The participation number of a left singular vector u of unit length, :math:`1 / \sum_i u_i^4`, is about the number
     of samples that it rests on. Where it is below a handful, those with more than a tenth of its square are odd, and so
-    is a sample that is nine tenths of some direction within those of the parts, wherever these point; the directions of
-    the others are then looked at anew. In the end each is held against the others alone: one that lies
-    in their span, such as a pure sample, is not odd. A direction beside those of the parts has one that is odd at
+    are those that are nine tenths of any other direction within these; the directions of the others are then looked at
+    anew. In the end each is held against the others alone: one that lies in their span, such as a pure sample, is not odd. A direction beside those of the parts has one that is odd at
     least; what that has in common with another sample, such as the one that it is a copy of, makes the other no odder.
 
     Parameters
@@ -80,6 +80,8 @@ def odd_entries(source: RowSource, k: int) -> npt.NDArray[np.int64]:
     :math:`x_1 > x_2 > \dots` have spacings :math:`i \log(x_i / x_{i+1})` that are independent and exponential with mean
     1 / a (A. Renyi, "On the theory of order statistics", Acta Math. Hung. 4, 1953), whatever the number of samples.
     The mean is taken from features that are as common. A spacing too large for chance in all of the features is none.
+    An entry that is large only because its sample is smaller than most, as one count in a well that is all but empty,
+    is not odd: it has to be out of proportion at their length too.
 
     Parameters
     ----------
@@ -104,7 +106,10 @@ def odd_entries(source: RowSource, k: int) -> npt.NDArray[np.int64]:
         limits[few] = limits[few] if exceeds(values, k) else np.inf
     if not np.isfinite(limits).any() and not empty:
         return np.zeros(0, np.int64)
-    above, zero = np.asarray(source.map_rows(partial(_above_block, limits=limits), width=2, dtype=np.float64)).T > 0.0
+    lengths = np.asarray(source.map_rows(blocks.norms, width=None, dtype=np.float64))
+    least = float(np.median(lengths[lengths > 0.0])) if empty < n else 0.0
+    told = source.map_rows(partial(_above_block, limits=limits, least=least), width=2, dtype=np.float64)
+    above, zero = np.asarray(told).T > 0.0
     return np.flatnonzero(zero | above if above.sum() <= MOST * (n - empty) else zero)
 
 
@@ -126,8 +131,8 @@ def _limits(present: Array, largest: Array) -> Array:
     return limits
 
 
-def _unit(block: Any) -> Any:
-    lengths = blocks.norms(block)
+def _unit(block: Any, least: float = 0.0) -> Any:
+    lengths = np.maximum(blocks.norms(block), least)
     unit = blocks.scale_rows(block, np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0))
     return blocks.with_values(unit, np.abs(blocks.values(unit)))
 
@@ -160,35 +165,55 @@ def _larger(a: tuple[Array, Array, int], b: tuple[Array, Array, int]) -> tuple[A
     return a[0] + b[0], -np.sort(-np.vstack([a[1], b[1]]), axis=0)[: len(a[1])], a[2] + b[2]
 
 
-def _above_block(block: Any, limits: Array) -> Array:
+def _above_block(block: Any, limits: Array, least: float) -> Array:
     few = np.flatnonzero(np.isfinite(limits))
-    above = (blocks.to_dense(blocks.take_columns(_unit(block), few)) > limits[few]).any(axis=1)
+    above = (blocks.to_dense(blocks.take_columns(_unit(block, least), few)) > limits[few]).any(axis=1)
     return np.column_stack([above, blocks.norms(block) == 0.0]).astype(np.float64)
 
 
 def _alone(source: RowSource, k: int) -> list[tuple[int, npt.NDArray[np.int64]]]:
     """Directions with a small participation number, by their place, and the samples that each rests on."""
     n = source.shape[0]
-    values, _, squares, limit = _span(source, k)
+    values, _, rows, limit = _span(source, k)
     d = len(values)
+    coordinates = rows[:, :d]
     if not exceeds(values, k):
         return []
     # beside those that take the place of a part, directions above what noise of the size of the rest would make
     looked = (values**2 > limit) | (np.arange(d) < k)
     looked[k:] &= d == k + FURTHER
     places = np.flatnonzero(looked)
-    shares = squares[:, :d][:, looked] / np.maximum(squares[:, :d][:, looked].sum(axis=0), np.finfo(np.float64).tiny)
+    lengths = np.maximum(np.linalg.norm(coordinates, axis=0), np.finfo(np.float64).tiny)
+    shares = np.square(coordinates[:, looked] / lengths[looked])
+    leading = coordinates[:, : k + 1] / lengths[: k + 1]
 
     def handfuls(count: int) -> list[tuple[int, npt.NDArray[np.int64]]]:
         handful = min(HANDFUL, max(count, 1) / TENTH)  # where none remain, none is odd
         few = np.flatnonzero((shares * shares).sum(axis=0) > 1.0 / handful)
-        return [(int(places[j]), np.flatnonzero(shares[:, j] > 0.5 / handful)) for j in few]
+        found = [(int(places[j]), np.flatnonzero(shares[:, j] > 0.5 / handful)) for j in few]
+        return found + _own(leading, handful)
 
     found = handfuls(n)
-    if found:  # a tenth of those that remain: what is a handful beside odd samples may be none without them
-        found = handfuls(n - len(np.unique(np.concatenate([some for _, some in found]))))
-    single = np.flatnonzero(shares[:, places < k].sum(axis=1) > ALL_BUT)  # directions as strong as each other are mixed
-    return [*found, (0, single)] if len(single) else found
+    # a tenth of those that remain: what is a handful beside odd samples may be none without them
+    return handfuls(n - len(np.unique(np.concatenate([some for _, some in found])))) if found else []
+
+
+def _own(U: Array, handful: float) -> list[tuple[int, npt.NDArray[np.int64]]]:
+    """Samples that have a direction among those of the parts, and the first beside, to a handful and themselves.
+
+    It need not be a singular vector: directions that are about as strong mix, and many samples carry each. Of all
+    directions of a span the row u of a sample is the one that is most its own; samples carry U u / |u| of it.
+    """
+    found: list[tuple[int, npt.NDArray[np.int64]]] = []
+    few = min(int(handful), len(U))
+    if not few or len(U) < TENTH * U.shape[1]:  # where there are few to each direction, some sample has it anyway
+        return found
+    for i in np.flatnonzero(np.square(U).sum(axis=1) > ALONE / few):
+        shares = np.square(U @ (U[i] / np.linalg.norm(U[i])))
+        largest = np.argpartition(shares, -few)[-few:]
+        if shares[largest].sum() > ALONE:
+            found.append((0, largest[shares[largest] > 0.5 / handful]))
+    return found
 
 
 def _beside(
@@ -197,9 +222,9 @@ def _beside(
     """Which of those set aside have more outside the span of the others than noise, or the most of a direction."""
     values, basis, _, limit = _span(source.choose(kept), k)
     rows = source.choose(~kept)
-    squares = np.asarray(rows.map_rows(partial(_squares, basis=basis), width=len(values) + 1, dtype=np.float64))
+    Y = np.asarray(rows.map_rows(partial(_coordinates, basis=basis), width=len(values) + 1, dtype=np.float64))
     outside = np.full(len(kept), -np.inf)
-    outside[~kept] = squares[:, -1] - squares[:, :-1].sum(axis=1)
+    outside[~kept] = Y[:, -1] - np.square(Y[:, :-1]).sum(axis=1)
     odd = outside > limit
     for some in further:
         odd[some[np.argmax(outside[some])]] = True
@@ -207,17 +232,16 @@ def _beside(
 
 
 def _span(source: RowSource, k: int) -> tuple[Array, Array, Array, float]:
-    """Leading singular values and vectors, squared coordinates of all rows and lengths, and the end of the noise."""
+    """Leading singular values and vectors, coordinates of all rows and squared lengths, and the end of the noise."""
     n, m = source.shape
     d = k + FURTHER if 2 * (k + FURTHER) <= min(n, m) else min(k + 1, n, m)
     values, vectors = truncated_svd(source, d, rng=np.random.default_rng(0), max_passes=PASSES)
     basis = np.ascontiguousarray(vectors.T, source.dtype)
-    squares = np.asarray(source.map_rows(partial(_squares, basis=basis), width=d + 1, dtype=np.float64))
-    variance = max(float(squares[:, d].sum() - values @ values), 0.0) / max((n - d) * (m - d), 1)
-    return values, basis, squares, variance * edge(n, m)
+    rows = np.asarray(source.map_rows(partial(_coordinates, basis=basis), width=d + 1, dtype=np.float64))
+    variance = max(float(rows[:, d].sum() - values @ values), 0.0) / max((n - d) * (m - d), 1)
+    return values, basis, rows, variance * edge(n, m)
 
 
-def _squares(block: Any, basis: Array) -> Array:
-    """Squares of the coordinates of every row, and of its length."""
-    inside = np.square(blocks.dot(block, basis), dtype=np.float64)
-    return np.column_stack([inside, blocks.squared_norms(block)])
+def _coordinates(block: Any, basis: Array) -> Array:
+    """The coordinates of every row, and its squared length."""
+    return np.column_stack([np.asarray(blocks.dot(block, basis), np.float64), blocks.squared_norms(block)])

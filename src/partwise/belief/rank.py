@@ -45,7 +45,7 @@ SHOWN = 12  # numbers of parts in the table, where neither spectrum nor halves h
 MOST = 30  # the largest number of parts that halves are asked about, by default
 FACTS = (
     *("k", "low", "high", "guess", "taken", "verdict", "basis", "weakest", "misfit", "spectral"),
-    *("n_samples", "duplicates", "odd"),
+    *("n_samples", "duplicates", "odd_samples"),
 )
 
 
@@ -118,7 +118,7 @@ class RankChoice:
     guess : int or None
         How many directions leave next to nothing, or stand above independent noise, where halves do not find all of so
         many parts again.
-    odd : tuple of int
+    odd_samples : tuple of int
         Samples that are unlike all others, and were left out: with them there are up to `high` parts.
     """
 
@@ -135,7 +135,7 @@ class RankChoice:
     n_samples: int
     duplicates: int
     guess: int | None = None
-    odd: tuple[int, ...] = ()
+    odd_samples: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return rank_telling.sentence(self)
@@ -476,7 +476,7 @@ class _Search:
             n_samples=self.n,
             duplicates=self.duplicates,
             guess=answer.guess,
-            odd=self.odd,
+            odd_samples=self.odd,
         )
 
     def _table(self, last: int) -> tuple[RankRow, ...]:

@@ -12,7 +12,19 @@ if TYPE_CHECKING:
 
 
 def sentence(choice: RankChoice) -> str:
-    """What was found, and why it is believed, or not."""
+    """What was found, why it is believed, or not, and which samples had no say."""
+    found = _found(choice)
+    if choice.odd_samples and not _between_odd(choice):
+        found += f"; set aside, as unlike all others: {samples(choice.odd_samples)}"
+    return found
+
+
+def _between_odd(choice: RankChoice) -> bool:
+    """Whether it is decided but for odd samples, which may be a part."""
+    return choice.verdict == "between" and bool(choice.odd_samples) and choice.low == choice.k
+
+
+def _found(choice: RankChoice) -> str:
     k = choice.k
     if choice.basis == "entries":
         return _of_entries(choice)
@@ -21,8 +33,8 @@ def sentence(choice: RankChoice) -> str:
     if choice.verdict == "decided":
         return f"{_parts(k)}: {_stand_out(choice)}; {_weakest(choice)}"
     if choice.verdict == "between":
-        if choice.odd and choice.low == k:  # decided without these
-            why = f"{_stand_out(choice)}; {choice.high} with {samples(choice.odd)}, unlike all others"
+        if _between_odd(choice):
+            why = f"{_stand_out(choice)}; {choice.high} with {samples(choice.odd_samples)}, unlike all others"
         elif choice.basis == "halves":
             why = "of one more not all are found again in halves of the samples"
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -89,7 +90,7 @@ def rank(
             if keeping.resume or keeping.overwrite:
                 raise Failure("--resume and --overwrite are about a folder: give it with -o", 2)
             source = _source(data, reading, preprocess)[0]
-            tell(_chosen(data, source, asked, voice, None), voice)
+            tell(_chosen(data, source, asked, voice, None), voice, samples=source.sample_names)
             return
         _kept(data, reading, keeping, asked, voice)
 
@@ -125,7 +126,7 @@ def _kept(data: str, reading: Reading, keeping: Keeping, asked: dict[str, Any], 
         folder.write(FIGURE, partial(_write_figure, choice=choice))
         folder.manifest.entries["choice"] = plain(choice.facts() | {"sentence": str(choice)})
         folder.finish(COMPLETE)
-    tell(choice, voice, folder.path)
+    tell(choice, voice, folder.path, source.sample_names)
 
 
 def _source(data: str, reading: Reading, preprocess: str) -> tuple[RowSource, dict[str, Any]]:
@@ -196,9 +197,10 @@ def open_journal(path: Path) -> Journal:
     return Journal(path, lambda entry: (int(entry["k"]), int(entry["split"])))
 
 
-def tell(choice: RankChoice, voice: Voice, folder: Path | None = None) -> None:
-    """The answer, the noise and the table."""
-    from partwise.estimators.telling import samples
+def tell(choice: RankChoice, voice: Voice, folder: Path | None = None, samples: Sequence[Any] | None = None) -> None:
+    """The answer, the noise, what was left out, and the table."""
+    from partwise.report.naming import Names
+    from partwise.report.wording import listed
 
     voice.say(f"{str(choice)[:1].upper()}{str(choice)[1:]}.", style="bold")
     if choice.noise is None:
@@ -207,10 +209,9 @@ def tell(choice: RankChoice, voice: Voice, folder: Path | None = None) -> None:
         voice.say(f"{str(choice.noise)[:1].upper()}{str(choice.noise)[1:]}.")
     if choice.duplicates:
         voice.say(f"{choice.duplicates:,} samples are copies of others, and were left out.")
-    if choice.odd:
-        one = len(choice.odd) == 1
-        named = samples(choice.odd)
-        voice.say(f"S{named[1:]} {'is' if one else 'are'} unlike all others, and {'was' if one else 'were'} left out.")
+    if choice.odd_samples:
+        odd = [Names(None, samples).sample(i) for i in choice.odd_samples]
+        voice.say(f"Set aside, as unlike all other samples: {listed(odd, 10)}.")
     voice.say()
     voice.say("                        error of    halves of the samples:          ")
     voice.say("  parts   explained     left out    worst  median  found again  seconds")

@@ -87,6 +87,10 @@ class AND(Floored, Monitored):
     signs : {"refit", "keep"}, default="refit"
         What becomes of components of data without negative entries that came out negative beyond the noise: they are
         fitted anew without, or kept, as the published algorithm does. Both are told.
+    odd : {"aside", "keep"}, default="aside"
+        What becomes of samples that are unlike all others, by which a direction or a feature of the data stands or
+        falls: they are set aside and told, and no part is made of them, or they have their say, as in the published
+        algorithm. Data without such samples gives the same bits. Not in :meth:`partial_fit`, which sees no others.
     max_iter : int, default=300
         Largest number of stages.
     tol : float, default=1e-10
@@ -123,6 +127,8 @@ class AND(Floored, Monitored):
         is "keep", and above 0.01 a warning tells; else zeros.
     constrained_cost_ : float
         By how much that raised the reconstruction error; 0 if there was nothing to do, NaN if they were kept.
+    odd_samples_ : ndarray of int
+        With ``odd="aside"``: the samples that were set aside.
     reconstruction_error_ : float
         ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
@@ -180,6 +186,7 @@ class AND(Floored, Monitored):
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "floor": [Interval(Real, 0, None, closed="left")],
         "signs": [StrOptions({"refit", "keep"})],
+        "odd": [StrOptions({"aside", "keep"})],
     }
 
     def __init__(
@@ -196,6 +203,7 @@ class AND(Floored, Monitored):
         batch_size: int | None = None,
         floor: float = 0.0,
         signs: str = "refit",
+        odd: str = "aside",
         max_iter: int = 300,
         tol: float = 1e-10,
         monitor: bool = False,
@@ -213,6 +221,7 @@ class AND(Floored, Monitored):
         self.batch_size = batch_size
         self.floor = floor
         self.signs = signs
+        self.odd = odd
         self.max_iter = max_iter
         self.tol = tol
         self.monitor = monitor
@@ -221,6 +230,10 @@ class AND(Floored, Monitored):
 
     def _refits_signs(self) -> bool:
         return self.signs == "refit"
+
+    @property
+    def _sets_aside(self) -> bool:  # type: ignore[override]
+        return self.odd == "aside"
 
     @property
     def _sums_samples(self) -> bool:

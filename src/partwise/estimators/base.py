@@ -24,7 +24,7 @@ from partwise.estimators import telling
 from partwise.estimators.amounts import find_amounts, shares_of
 from partwise.estimators.continuing import OF, check_state, ticket
 from partwise.estimators.naming import NamedParts
-from partwise.estimators.observing import NOTHING, Told, observe, startable, warn_untold
+from partwise.estimators.observing import NOTHING, Told, copies_of, inspected, observe, startable, warn_untold
 from partwise.estimators.ranking import RankedFeatures
 from partwise.estimators.showing import Shown
 from partwise.estimators.watching import show_progress
@@ -507,20 +507,28 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
         if copies is not None:
             source, self._observed = source.choose(copies), COMPLETE
             seen = inspect(source)
-        self.weighing_, weighed, odd = ready(source, self.weighing, k, aside=self._sets_aside)
-        if self._sets_aside:
-            self.odd_samples_ = odd
-            empty = blocks.norms(source.take(odd)) == 0.0 if len(odd) else np.zeros(0, bool)
-            shown = odd[~empty]  # of empty ones the inspection has told
+        self.__dict__.pop("odd_samples_", None)  # those of an earlier fit
+        samples = self._observed.samples
+        times = None if samples is None else copies_of(samples)
+        self.weighing_, weighed, kept = ready(source, self.weighing, k, aside=self._sets_aside, times=times)
+        odd = np.flatnonzero(~kept)
+        if len(odd):
+            shown = odd[blocks.norms(source.take(odd)) > 0.0]  # of empty ones the inspection has told
             telling.warn_odd(shown if copies is None else np.unique(copied(copies)[shown]), type(self).__name__)
-        within = seen if weighed is source else inspect(weighed)
+        if samples is not None:
+            self._observed = replace(self._observed, samples=samples[kept])
+        within = seen if weighed is source else inspected(weighed, self._observed)
         truth = (
             truth if truth is None else self.weighing_.weighed(check_components(truth, source.shape[1], name="truth"))
         )
         H = self._find(weighed, k, within, generator(self.random_state), truth, state)
+        if not kept.all():
+            self._renumber(kept.astype(np.int64))
+        if self._sets_aside:
+            self.odd_samples_ = odd
         if copies is not None:
-            self._observed = observed
             self._renumber(copies)
+        self._observed = observed
         return self.weighing_.unweighed(H)
 
     def _renumber(self, copies: npt.NDArray[np.int64]) -> None:

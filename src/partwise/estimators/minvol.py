@@ -77,6 +77,9 @@ class MinVol(Spanned, Iterative):
         components were then fitted anew without negative entries, and above 0.1 a warning tells; else zeros.
     constrained_cost_ : float
         By how much that raised the reconstruction error; 0 if there was nothing to do.
+    odd_samples_ : ndarray of int
+        Samples that are unlike all others, by which a direction or a feature of the data stands or falls: they were set
+        aside, and no part is made of them.
     reconstruction_error_ : float
         ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
@@ -120,6 +123,7 @@ class MinVol(Spanned, Iterative):
     # corners lie outside the samples, and noise takes them below zero where parts have zeros: told from a third of
     # their length on, and in every report
     _warned_below: ClassVar[float] = 0.1
+    _sets_aside: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Iterative._parameter_constraints,
         "weight": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],

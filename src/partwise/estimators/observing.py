@@ -77,7 +77,7 @@ def observe(source: RowSource, missing: str | None, told: Told = NOTHING) -> tup
     entries = entries.source if isinstance(entries, SourceRows) else entries
     unknown = _known(source) if holes else 0.0
     observed = Observed(holes, unknown, samples, features, entries)
-    return source, observed, _inspected(source, observed)
+    return source, observed, inspected(source, observed)
 
 
 def missing_in(source: RowSource) -> str:
@@ -138,7 +138,7 @@ def unknown_columns(source: RowSource) -> npt.NDArray[np.int64]:
     return np.flatnonzero(source.reduce(_column_block)[1] == 0.0)
 
 
-def _inspected(source: RowSource, observed: Observed) -> Inspection:
+def inspected(source: RowSource, observed: Observed) -> Inspection:
     """Totals and norm with the weights, so that a state knows what it is of, and a start how large the data is."""
     seen = inspect(source.derive(blocks.zeroed) if observed.holes else source)
     if observed.plain:
@@ -202,6 +202,12 @@ def that_count(source: RowSource, samples: Array | None) -> tuple[RowSource, Arr
     if samples is None or samples.all():
         return source, samples
     return source.choose(samples > 0.0), samples[samples > 0.0]
+
+
+def copies_of(samples: Array) -> npt.NDArray[np.int64]:
+    """How often each sample is there by its weight; once, where weights are no whole numbers."""
+    whole = bool((samples == np.round(samples)).all())
+    return np.asarray(samples if whole else samples > 0.0, np.int64)
 
 
 def check_weights(given: Any, length: int, name: str = "sample_weight") -> Array:

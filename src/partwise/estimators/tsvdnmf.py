@@ -99,7 +99,8 @@ class TSVDNMF(Clustered):
         Go on with all the data: the components are drawn to what the noise leaves of the singular vectors and then
         improved by empirical Bayes (:mod:`partwise.algorithms.bayes`), where least squares would fit the noise.
         For noise on every entry; it lowers the error of the components to about half. Components then sum to one. Data
-        without noise is left alone.
+        without noise is left alone. Samples that are unlike all others are set aside, for they would take directions of
+        the span in which it is done.
     n_init : int, default=10
         Starts of k-means.
     max_iter : int, default=100
@@ -116,7 +117,7 @@ class TSVDNMF(Clustered):
     components_ : ndarray of shape (n_components, n_features)
         The parts; without `refine` mean records.
     labels_ : ndarray or Dask array of shape (n_samples,)
-        Cluster of each record, step 3: its dominant component.
+        Cluster of each record, step 3: its dominant component; -1 for those of weight zero, or set aside.
     thresholds_ : ndarray of shape (n_features,)
         zeta; zero for features that are left out.
     pruned_ : ndarray of int, shape (n_features,)
@@ -125,6 +126,8 @@ class TSVDNMF(Clustered):
         J_l, step 4.
     pure_records_ : list of ndarray
         Records that were averaged, purest first; empty where there was no dominant feature.
+    odd_samples_ : ndarray of int
+        With `refine`: samples that are unlike all others, which were set aside, and no part is made of them.
     eps0_ : float
         The share that was used.
     n_pure_ : int
@@ -247,6 +250,10 @@ class TSVDNMF(Clustered):
         """
         derived = {name: getattr(constants, name) for name in ("n_components", "eps0", "alpha", "nu", "eps4", "gamma")}
         return cls(**{"literal": True, **derived, **others})
+
+    @property
+    def _sets_aside(self) -> bool:  # type: ignore[override]
+        return self.refine
 
     def _decoder(self, dtype: Any) -> Any:
         if self.norm == "l2":

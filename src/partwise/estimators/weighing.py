@@ -20,7 +20,7 @@ from partwise.linalg.svd import truncated_svd
 from partwise.noise import Noise, measure_noise
 from partwise.noise.model import COUNTS
 from partwise.sources import GeneratedSource, RowSource, blocks, inspect
-from partwise.sources.protocol import Block
+from partwise.sources.protocol import Block, copied
 
 Array = npt.NDArray[Any]
 
@@ -84,7 +84,9 @@ def check_weighing(how: Any) -> Any:
     )
 
 
-def ready(source: RowSource, how: Any, k: int, *, aside: bool) -> tuple[Weighing, RowSource, npt.NDArray[np.int64]]:
+def ready(
+    source: RowSource, how: Any, k: int, *, aside: bool, times: npt.NDArray[np.int64] | None = None
+) -> tuple[Weighing, RowSource, npt.NDArray[np.bool_]]:
     """The rows among which parts are sought: without odd ones, if these are to be set aside, and weighed.
 
     Parameters
@@ -97,6 +99,8 @@ def ready(source: RowSource, how: Any, k: int, *, aside: bool) -> tuple[Weighing
         Number of parts.
     aside : bool
         Whether samples that are unlike all others are set aside.
+    times : ndarray of int64, optional
+        How often each sample is there.
 
     Returns
     -------
@@ -104,21 +108,28 @@ def ready(source: RowSource, how: Any, k: int, *, aside: bool) -> tuple[Weighing
         What is kept of it.
     rows : RowSource
         The rows, or `source` itself.
-    odd : ndarray of int64
-        The samples that were set aside.
+    kept : ndarray of bool
+        Which samples these are.
     """
-    kept = np.ones(source.shape[0], bool)
     if not aside or isinstance(source, GeneratedSource):
-        return *weigh(source, how, k, kept), np.flatnonzero(~kept)
-    kept[odd_entries(source, k)] = False
+        kept = np.ones(source.shape[0], bool)
+        return *weigh(source, how, k, kept), kept
+    kept = np.ones(source.shape[0], bool)
+    if times is not None:
+        alike = ready(source.choose(times), how, k, aside=True)[2]
+        kept[copied(times)[~alike]] = False
+        return *weigh(source, how, k, kept), kept
+    odd = odd_entries(source, k)
+    if len(odd) < len(kept):  # else there is nothing in any
+        kept[odd] = False
     weighing, rows = weigh(source, how, k, kept)
-    # what the parts leave of odd samples is large, and would hide them: they are sought beside the noise alone
-    seen = measure_noise(_chosen(source, kept)).scale(_chosen(source, kept)) if how == "noise" else rows
+    # what the parts leave of odd samples is large, and dividing by it would hide them
+    seen = weigh(source, "auto", k, kept)[1] if how == "noise" else rows
     odd = odd_samples(seen, k)
     if len(odd):
         kept[np.flatnonzero(kept)[odd]] = False
         weighing, rows = weigh(source, how, k, kept)  # the noise of the others
-    return weighing, rows, np.flatnonzero(~kept)
+    return weighing, rows, kept
 
 
 def weigh(source: RowSource, how: Any, k: int, kept: npt.NDArray[np.bool_]) -> tuple[Weighing, RowSource]:
@@ -143,7 +154,8 @@ def weigh(source: RowSource, how: Any, k: int, kept: npt.NDArray[np.bool_]) -> t
         The weighed rows, or those of `source` itself.
     """
     if isinstance(how, Noise):
-        how = _of_rows(how, source.shape, kept)
+        _check_shape(how, source.shape)
+        how = of_rows(how, kept)
     source = _chosen(source, kept)
     if how is None:
         return Weighing(), source
@@ -170,7 +182,12 @@ def _chosen(source: RowSource, kept: npt.NDArray[np.bool_]) -> RowSource:
     return source if kept.all() else source.choose(kept)
 
 
-def _of_rows(noise: Noise, shape: tuple[int, int], kept: npt.NDArray[np.bool_]) -> Noise:
+def of_rows(how: Any, kept: npt.NDArray[np.bool_]) -> Any:
+    """The same weighing for some of the rows."""
+    return replace(how, row_scale=how.row_scale[kept]) if isinstance(how, Noise) else how
+
+
+def _check_shape(noise: Noise, shape: tuple[int, int]) -> None:
     sizes = (len(noise.row_scale), len(noise.column_scale))
     if sizes != shape:
         raise InputError(
@@ -178,7 +195,6 @@ def _of_rows(noise: Noise, shape: tuple[int, int], kept: npt.NDArray[np.bool_]) 
             parameter="weighing",
             kind="shape",
         )
-    return replace(noise, row_scale=noise.row_scale[kept])
 
 
 def _pays(noise: Noise, weighed: RowSource, k: int) -> bool:

@@ -25,6 +25,8 @@ NEARLY = 0.05  # of the singular values of counts may be off: real features have
 FEW = 0.15  # of the shorter side: where more directions stand above noise, some of them may be noise
 DIFFER = 0.15  # standard deviation of the logarithm of scales below which they are one: hardly worth a weight
 ODD = 0.02  # share at either end that is not asked: a few odd samples do not make a kind
+ALONE = 0.9  # of a direction that one feature has, at least: it is that feature's own
+HANDFUL = 5.0  # samples: in fewer it is they that are odd
 SURE = 4.0  # standard errors by which scales must differ more than their estimates do
 COLOURED = 1.5  # colour above this: what lies outside the given dimensions is not independent
 CERTAIN = 1e-9  # chance below which a spectrum is not that of independent entries, whatever their correlations
@@ -163,10 +165,24 @@ def _independent(X: Array, k: int | None) -> Finding:
         rows = _differ(state.row_scale, m - state.k)
         columns = _differ(state.column_scale, n - state.k)
         simple = state if rows and columns else whiten(X, k, rows=rows, columns=columns)
+        if not columns and (simple.k > state.k or not _agrees(simple)) and _loud(simple):
+            # a direction that a feature has to itself is none of the signal if scales take it away
+            scaled = whiten(X, k, rows=rows)
+            if _agrees(scaled) and (scaled.k < simple.k or not _agrees(simple)):
+                simple, columns = scaled, True
         if _agrees(simple) and not (k is None and _shared(X, simple)):
             kind = "rows and columns" if rows and columns else "rows" if rows else "columns" if columns else "white"
             return Finding(kind, simple, tails=tails)
     return _dependent(X, k, state)
+
+
+def _loud(state: Whitened) -> bool:
+    """Whether a feature has a direction of the signal all but to itself, in more than a handful of the samples."""
+    k = max(state.k, state.spectrum.count())  # of a signal of given size it takes the place
+    left, right = state.spectrum.left[:, :k], state.spectrum.right[:k]
+    own = right[:, (right * right).sum(axis=0) > ALONE]
+    scores = left @ (own / np.linalg.norm(own, axis=0))
+    return bool((1.0 / np.maximum((scores**4).sum(axis=0), np.finfo(np.float64).tiny) > HANDFUL).any())
 
 
 def _without_end(state: Whitened) -> bool:

@@ -27,7 +27,7 @@ from partwise.noise import Noise, measure_noise
 from partwise.outcomes import Stop
 from partwise.parts.methods import Chosen, find_incomplete, find_parts, takes_holes
 from partwise.parts.telling import UNMEASURED, undetermined, unsure_of
-from partwise.sources import GeneratedSource, Inspection, RowSource, inspect
+from partwise.sources import GeneratedSource, Inspection, RowSource, blocks, inspect
 from partwise.sources.inspection import steady
 from partwise.sources.observed import Observed
 from partwise.sources.protocol import copied
@@ -199,6 +199,11 @@ class Parts(Imputing, Ended, Factorization):
         """Iterations of the estimator inside, if it iterates."""
         return int(self.estimator_.n_iter_)
 
+    @property
+    def odd_samples_(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
+        """Samples that are unlike all others and were set aside: no part is made of them."""
+        return np.asarray(vars(self.estimator_).get("odd_samples_", np.zeros(0, np.int64)))
+
     def decisions(self) -> dict[str, str]:
         """What was found of the data and decided for it, and why, in sentences.
 
@@ -299,12 +304,14 @@ class Parts(Imputing, Ended, Factorization):
 
     def _odd(self, source: RowSource, k: int) -> npt.NDArray[np.int64]:
         """Samples unlike all others: beside noise each is a part, or makes the noise look like none that is known."""
+        if isinstance(self.weighing, Noise):  # its scales are those of all samples
+            return np.zeros(0, np.int64)
         if self.choice_ is not None:
-            return np.array(self.choice_.odd, np.int64)
+            return np.array(self.choice_.odd_samples, np.int64)
         if source.shape[0] < 2 * SMALLEST_HALF:  # one of a few samples may be all that there is of a part
             return np.zeros(0, np.int64)
         noise = measure_noise(source)  # of what any number of parts leave over: beside k an odd one would be noise
-        if noise.kind == "none" or isinstance(self.weighing, Noise):
+        if noise.kind == "none":
             return np.zeros(0, np.int64)
         return odd_samples(noise.scale(source), min(k, *source.shape))
 

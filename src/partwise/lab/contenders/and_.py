@@ -16,7 +16,7 @@ LDA_BATCH = 500  # documents: ten batches a pass at the published size
 # as many iterations as AND has stages: all make two products with the data in one, so that passes can be compared
 LIMIT: dict[str, Any] = {"max_iter": 250, "tol": 1e-12}
 # the rest is as published by default
-PUBLISHED: dict[str, Any] = {"start": True, "max_iter": 250, "tol": 0.0, "signs": "keep"}
+PUBLISHED: dict[str, Any] = {"start": True, "max_iter": 250, "tol": 0.0, "signs": "keep", "odd": "keep"}
 ONCE = 8  # products with the data before the first stage of Facets: size, noise and singular vectors (counted)
 OPENING = 9  # at most, before the first pass of HALS with its defaults: leading directions, and the data within them
 
