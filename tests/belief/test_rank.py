@@ -57,7 +57,7 @@ def test_a_sample_unlike_all_others_is_no_part(size: float):
     choice = pw.choose_k(np.vstack([X[:1], X[:1], X]), halves="needed")
     assert (choice.k, choice.low, choice.high, choice.verdict, choice.odd_samples) == (4, 4, 5, "between", (19,))
     assert str(choice).endswith("; 5 with sample 19, unlike all others")
-    assert choice.facts()["odd"] == (19,)
+    assert choice.facts()["odd_samples"] == (19,)
 
 
 def test_a_large_sample_does_not_hide_the_parts_of_others():

@@ -37,7 +37,7 @@ def test_samples_unlike_all_others_are_told(program: Program, table: str) -> Non
     X[17] = 1000.0 * (np.arange(30) % 7 == 3)
     np.savetxt(table, X, fmt="%d", delimiter=",")
     out, _ = program("rank", table, "--no-halves")
-    assert "Sample 17 is unlike all others, and was left out." in out
+    assert "Set aside, as unlike all other samples: row 17." in out
 
 
 def test_of_incomplete_data_entries_that_are_left_out_decide(program: Program) -> None:

@@ -36,8 +36,9 @@ def odd_samples(source: RowSource, k: int) -> npt.NDArray[np.int64]:
     The participation number of a left singular vector u of unit length, :math:`1 / \sum_i u_i^4`, is about the number
     of samples that it rests on. Where it is below a handful, those with more than a tenth of its square are odd, and so
     are those that are nine tenths of any other direction within these; the directions of the others are then looked at
-    anew. In the end each is held against the others alone: one that lies in their span, such as a pure sample, is not odd. A direction beside those of the parts has one that is odd at
-    least; what that has in common with another sample, such as the one that it is a copy of, makes the other no odder.
+    anew. In the end each is held against the others alone: one that lies in their span, such as a pure sample, is not
+    odd. A direction beside those of the parts has one that is odd at least; what that has in common with another
+    sample, such as the one that it is a copy of, makes the other no odder.
 
     Parameters
     ----------

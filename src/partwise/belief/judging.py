@@ -184,7 +184,7 @@ def judge(model: Any, X: Any, *, random_state: int = 0, sample_weight: Any = Non
     inner = getattr(model, "estimator_", model)
     again = model._again() if hasattr(model, "_again") else model
     if again is not model:
-        odd = vars(model).get("odd_samples_", np.zeros(0, np.int64))
+        odd = getattr(model, "odd_samples_", np.zeros(0, np.int64))
         sample_weight = without(odd, sample_weight, source.shape[0])
     return judged(H, inner, again, source, random_state=random_state, sample_weight=sample_weight, observed=observed)
 

@@ -53,9 +53,6 @@ class Bayes(Iterative):
         Share of the samples from which each part is absent: where it is 0, weights say nothing of where a part ends.
     zeros_ : ndarray of shape (n_components,)
         Share of the features that are zero in each part.
-    odd_samples_ : ndarray of int
-        Samples that are unlike all others, by which a direction or a feature of the data stands or falls: they were set
-        aside, and no part is made of them.
     reconstruction_error_ : float
         ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
@@ -94,7 +91,6 @@ class Bayes(Iterative):
     """
 
     _allow_negative: ClassVar[bool] = True
-    _sets_aside: ClassVar[bool] = True
     _residual: ClassVar[str] = CHANGE
     weighing: Any = "auto"
 

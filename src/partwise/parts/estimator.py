@@ -27,7 +27,7 @@ from partwise.noise import Noise, measure_noise
 from partwise.outcomes import Stop
 from partwise.parts.methods import Chosen, find_incomplete, find_parts, takes_holes
 from partwise.parts.telling import UNMEASURED, undetermined, unsure_of
-from partwise.sources import GeneratedSource, Inspection, RowSource, blocks, inspect
+from partwise.sources import GeneratedSource, Inspection, RowSource, inspect
 from partwise.sources.inspection import steady
 from partwise.sources.observed import Observed
 from partwise.sources.protocol import copied
@@ -281,9 +281,8 @@ class Parts(Imputing, Ended, Factorization):
                 self.estimator_, self.method_ = find_parts(rows, k, seen, self.noise_, weighing=self.weighing, **how)
             if copies is not None:
                 self.estimator_._renumber(copies)
-            self.odd_samples_ = np.union1d(vars(self.estimator_).get("odd_samples_", odd), odd)
             if len(odd):
-                self.estimator_.odd_samples_ = self.odd_samples_
+                self.estimator_.odd_samples_ = np.union1d(odd, self.odd_samples_)
             self.weighing_ = self.estimator_.weighing_
             self.components_ = self.estimator_.components_
             asked = self.judge and self.stop_.kind != "interrupted"
