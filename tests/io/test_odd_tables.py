@@ -163,6 +163,20 @@ def test_columns_of_text_that_are_dropped(tmp_path: Path, between: str):
         pw.read(tmp_path / "a.txt", drop="chr,remark,remarks")
 
 
+@pytest.mark.parametrize("drop", ["a", "a,c"])
+def test_one_feature_may_be_left(tmp_path: Path, drop: str):
+    (tmp_path / "a.csv").write_text("a,b,c\n1,2,x\n3,4,y\n" if "c" in drop else "a,b\n1,2\n3,4\n")
+    table = pw.read(tmp_path / "a.csv", drop=drop)
+    assert (table.X.tolist(), table.feature_names, table.sample_names) == ([[2.0], [4.0]], ["b"], None)
+
+
+@pytest.mark.parametrize("first", ["id,a,b\n1,1.5,2\n2,3,4\n", "name,a,b\nx,1,2\ny,3,4\n", "a,b\nx,1,2\ny,3,4\n"])
+def test_names_of_samples_are_no_feature_that_is_left(tmp_path: Path, first: str):
+    (tmp_path / "a.csv").write_text(first)
+    with pytest.raises(ReaderError, match="leaves no feature"):
+        pw.read(tmp_path / "a.csv", drop=["a", "b"])
+
+
 def test_a_line_that_lacks_a_cell_is_not_taken_for_one_without_the_column(tmp_path: Path):
     (tmp_path / "a.csv").write_text(text(HEAD, *ROWS[:5], ROWS[5][1:], *ROWS[6:]))
     with pytest.raises(ReaderError, match="line 7: 8 cells, but 9 in other lines"):

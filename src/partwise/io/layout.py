@@ -124,9 +124,12 @@ def find_layout(
     if header is not False and _is_line_of_units(table):
         notes.append(f"left out below the names of columns: {_shown(table[1])}")
         filled, table = [filled[0], *filled[2:]], [table[0], *table[2:]]
-    gone = _named(path, table[0], full, drop)
+    gone = _named(table[0], full, drop)
     table = [_without(row, gone, full) for row in table]
     width = full - len(gone)
+    named = _are_names(table) if row_names is None else row_names
+    if gone and (width == 0 or (width == 1 and 0 not in gone and named)):
+        raise fail(path, "{parameter} leaves no feature", kind="value", parameter="drop")
     comma = _decimal_comma(path, filled, table, delimiter) if decimal is None else decimal == ","
     if row_names is None:
         row_names = _find_row_names(path, table, width, comma, header)
@@ -187,17 +190,20 @@ def _ended(cells: list[str], width: int) -> list[str]:
     return cells[:-1] if len(cells) == width + 1 and not cells[-1] else cells
 
 
-def _named(path: Path, names: list[str], width: int, patterns: Sequence[str]) -> frozenset[int]:
+def _named(names: list[str], width: int, patterns: Sequence[str]) -> frozenset[int]:
     """Places of the columns of these names; the first one may have none."""
     shift = width - len(names)
     if shift not in (0, 1):
         return frozenset()
-    found = {
+    return frozenset(
         j for j, name in enumerate(names, shift) if any(name == one or (j and fits(name, one)) for one in patterns)
-    }
-    if found and len(found) >= width - 1:
-        raise fail(path, "{parameter} leaves no feature", kind="value", parameter="drop")
-    return frozenset(found)
+    )
+
+
+def _are_names(table: list[list[str]]) -> bool:
+    """Whether the first column, where it is the only one that is left, names the samples."""
+    head, below = table[0], [row[0] for row in table[1:] if row]
+    return not head or not head[0] or is_corner(head[0]) or any(map(is_text, below))
 
 
 def fits(name: str, pattern: str) -> bool:
