@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -90,6 +92,22 @@ def test_tiny_tables_are_never_sure(shape: tuple[int, int]):
     assert (choice.high, choice.verdict) == (None, "undecided")
     assert "do not confirm" not in str(choice)  # halves were not asked
     assert len(choice.plot().axes) >= 2
+
+
+@pytest.mark.parametrize("place", [3, 60, 200])
+def test_copies_of_a_sample_unlike_all_others_are_named(place: int):
+    X = noisy("white")[:200]
+    X[17] += 30.0 * X.std() * np.abs(np.random.default_rng(2).standard_normal(X.shape[1]))
+    X = np.insert(X, place, X[17], axis=0)
+    choice = pw.choose_k(X, halves=False)
+    assert (choice.duplicates, choice.odd) == (1, (3, 18) if place == 3 else (17, place))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_samples_in_single_precision_are_no_copies_by_chance(form: Any):
+    rng = np.random.default_rng(0)
+    X = rng.random((50_000, 2), np.float32) @ rng.random((2, 3), np.float32)
+    assert pw.choose_k(form(X), halves=False).duplicates == len(X) - len(np.unique(X, axis=0))
 
 
 def test_copies_of_samples_are_left_out():
