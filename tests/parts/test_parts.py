@@ -234,6 +234,57 @@ def test_a_sample_unlike_all_others_is_set_aside(k: Any, tmp_path: Path) -> None
     assert pw.Parts(4, method="bayes", judge=False, random_state=0).fit(X).odd_samples_.tolist() == []  # as asked
 
 
+def test_samples_set_aside_have_the_users_numbers() -> None:
+    X, _ = data("white")
+    X[17] *= 100.0
+    X[30] = 0.0
+    weights = np.full(300, 2)
+    weights[:3] = 0
+    with pytest.warns(DegenerateDataWarning) as told:
+        model = pw.Parts(judge=False, random_state=0).fit(X, sample_weight=weights)
+    assert model.choice_.odd == (17,) == tuple(model.odd_samples_)
+    assert "with sample 17, unlike all others" in model.explain()
+    with pytest.warns(DegenerateDataWarning) as told:
+        pw.Parts(4, judge=False, random_state=0).fit(X)
+    assert any("all-zero row(s): 30" in str(one.message) for one in told)
+
+
+def test_a_number_that_was_chosen_without_some_samples_is_that_of_any_method() -> None:
+    X, H = data("white")
+    X[17] *= 100.0
+    with pytest.warns(DegenerateDataWarning, match="sample 17"):
+        model = pw.Parts(method="bayes", judge=False, random_state=0).fit(X)
+    assert model.odd_samples_.tolist() == [17]
+    assert len(model.components_) == 4
+    assert error(model, H) < 0.08
+
+
+def test_sizes_of_noise_that_are_given_are_those_of_all_samples() -> None:
+    X, _ = data("white")
+    X[17] *= 100.0
+    with pytest.warns(DegenerateDataWarning, match="Facets: sample 17"):
+        model = pw.Parts(judge=False, random_state=0).set_weighing(pw.measure_noise(X, 5)).fit(X)
+    assert model.choice_.odd == (17,)
+    assert len(model.components_) == 4
+
+
+def test_judging_what_is_not_the_data_of_the_fit_is_refused() -> None:
+    X, _ = data("white")
+    X[170] *= 100.0
+    with pytest.warns(DegenerateDataWarning, match="sample 170"):
+        model = pw.Parts(4, judge=False, random_state=0).fit(X)
+    with pytest.raises(InputError, match="X has 150 samples, and number 170 was set aside in the fit"):
+        pw.judge(model, X[:150])
+    with pytest.raises(InputError, match="sample_weight must be 300 numbers"):
+        pw.judge(model, X, sample_weight=[1, 2])
+
+
+def test_parts_of_nothing_are_judged() -> None:
+    with pytest.warns(DegenerateDataWarning):
+        model = pw.Parts(2, random_state=0).fit(np.zeros((80, 5)))
+    assert {row.verdict for row in model.verdicts_} == {"not determined"}
+
+
 def test_units_and_preparation() -> None:
     X, _ = data("counts")
     one = pw.Parts(4, judge=False, random_state=0).fit(X)
