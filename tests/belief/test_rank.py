@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,11 @@ def test_a_sample_unlike_all_others_is_no_part(size: float):
     assert (choice.k, choice.low, choice.high, choice.verdict, choice.odd) == (4, 4, 5, "between", (19,))
     assert str(choice).endswith("; 5 with sample 19, unlike all others")
     assert choice.facts()["odd"] == (19,)
+    unsure = replace(choice, k=1, low=1, high=3, weakest=2.5)  # a single weak part, whatever the sample is
+    assert str(unsure) == (
+        "1 to 3 parts, most likely 1: the weakest is 2.5 times as strong as can be seen at all, so weaker ones may hide"
+    )
+    assert "of one more" in str(replace(choice, basis="halves"))
 
 
 def test_a_large_sample_does_not_hide_the_parts_of_others():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partwise.belief.rank_rule import AGAIN
+from partwise.belief.rank_rule import AGAIN, STRONG
 from partwise.estimators.telling import samples
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ def sentence(choice: RankChoice) -> str:
     if choice.verdict == "decided":
         return f"{_parts(k)}: {_stand_out(choice)}; {_weakest(choice)}"
     if choice.verdict == "between":
-        if choice.odd and choice.low == k:  # decided without these
-            why = f"{_stand_out(choice)}; {choice.high} with {samples(choice.odd)}, unlike all others"
-        elif choice.basis == "halves":
+        if choice.basis == "halves":
             why = "of one more not all are found again in halves of the samples"
+        elif choice.odd and choice.low == k and choice.weakest >= STRONG:  # decided without these
+            why = f"{_stand_out(choice)}; {choice.high} with {samples(choice.odd)}, unlike all others"
         else:
             why = f"{_weakest(choice)}, so weaker ones may hide"
         return f"{choice.low} to {choice.high} parts, most likely {k}: {why}"
