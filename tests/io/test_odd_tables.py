@@ -237,6 +237,18 @@ def test_the_index_of_pandas_names_the_rows_of_parquet(tmp_path: Path):
     assert pw.read(tmp_path / "a.parquet").sample_names is None
 
 
+def test_an_index_of_several_columns_is_asked_about(tmp_path: Path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    index = pd.MultiIndex.from_arrays([[1, 1, 2, 2], [5, 6, 7, 8]], names=["patient", "visit"])
+    pd.DataFrame(X[:4], columns=F, index=index).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ReaderError, match="its index has several columns \\(patient, visit\\); drop leaves out"):
+        pw.read(tmp_path / "a.parquet")
+    table = pw.read(tmp_path / "a.parquet", drop="patient")
+    assert (table.feature_names, table.sample_names) == (F, ["5", "6", "7", "8"])
+    assert pw.read(tmp_path / "a.parquet", drop=["patient", "visit"]).feature_names == F
+
+
 def test_columns_of_parquet_that_are_no_numbers(tmp_path: Path):
     pl = pytest.importorskip("polars")
     frame = pl.DataFrame(X, schema=F).with_columns(pl.lit("cat").alias("species"), pl.date(2024, 1, 1).alias("day"))
