@@ -142,7 +142,7 @@ class Reading:
     def read(self, path: str, *, there: bool = True) -> Table:
         """Read DATA, or fail with what is wrong with it: features to drop that must be ``there`` and are not."""
         from partwise.cli.picking import STANDARD, read_stream, selected
-        from partwise.io.reading import read_table
+        from partwise.io.reading import table_of
         from partwise.io.selecting import patterns, without
 
         options = {name: value for name, value in self.given().items() if name not in SPECIAL}
@@ -153,7 +153,7 @@ class Reading:
         if self.in_memory is not None:
             options["in_memory"] = self.in_memory * MIB
         with told(2):
-            table = read_stream(options) if path == STANDARD else read_table(path, **options)
+            table = read_stream(options) if path == STANDARD else table_of(path, **options)
             table = without(replace(table, **self._names(table)), drop if self.feature_names else (), there=there)
             return selected(table, self.columns, self.varying)
 

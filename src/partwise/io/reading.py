@@ -99,13 +99,13 @@ def read(
     ([[1.0, 0.0], [2.0, 5.0]], ['a', 'b'], ['x', 'y'])
     """
     how: dict[str, Any] = {"format": format, "transpose": transpose, "in_memory": in_memory, **options}
-    table = read_table(path, drop=patterns(drop), **how)
+    table = table_of(path, drop=patterns(drop), **how)
     if verbose:
         print(summarize(table))
     return table
 
 
-def read_table(
+def table_of(
     path: str | PathLike[str],
     *,
     drop: Sequence[str],
@@ -124,7 +124,7 @@ def read_table(
         with spooled(place, kind) as inside:
             # all of it, as the unpacked file goes
             how: dict[str, Any] = {"format": format, "transpose": transpose, **options}
-            table = read_table(inside, drop=drop, there=there, in_memory=EVERYTHING, **how)
+            table = table_of(inside, drop=drop, there=there, in_memory=EVERYTHING, **how)
         return replace(table, origin=str(path), notes=(f"unpacked ({kind})", *table.notes))
     if format is None:
         format = find_format(place)
