@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import partwise as pw
 from partwise.algorithms import loop
+from partwise.algorithms.hals import hals
 from partwise.exceptions import DegenerateDataWarning, InputError
 from partwise.sources.memory import MemorySource
 
@@ -136,6 +137,16 @@ def test_a_fit_that_ctrl_c_ended_is_no_start_for_another(
     else:  # that of Facets, from which Bayes was to begin
         with pytest.raises(KeyboardInterrupt):
             model.fit(data("white")[0])
+
+
+def test_ctrl_c_in_the_nearest_fit_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(*given: Any, **told: Any) -> Any:
+        yield next(hals(*given, **told))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partwise.parts.methods.hals", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        pw.Parts(4, judge=False, random_state=0).fit(data("white")[0])
 
 
 @pytest.mark.parametrize("method", ["hals", "TSVDNMF", "bayes", "likelihood", "pw-spa"])

@@ -358,7 +358,7 @@ def _nearest_fit(rows: RowSource, H: Any) -> Any:
     seen = inspect(rows)
     sweeps = suggested_sweeps(seen.nonzero / max(1, rows.shape[0]), *H.T.shape)
     rounds = hals(rows, H, squared_norm=seen.squared_norm, nonzero=seen.nonzero, sweeps=sweeps, tol=NEAREST)
-    return run(rounds, max_iter=ROUNDS, tol=NEAREST).components
+    return ended(run(rounds, max_iter=ROUNDS, tol=NEAREST)).components
 
 
 def _left(rows: RowSource, model: Any) -> tuple[float, int]:
