@@ -290,6 +290,22 @@ def test_judging_what_is_not_the_data_of_the_fit_is_refused() -> None:
         pw.judge(model, X, sample_weight=[1, 2])
 
 
+@pytest.mark.parametrize("X", [3.0 * np.eye(60), np.eye(80, 6)[::-1]], ids=["one feature each", "few samples"])
+def test_what_is_hardly_data_has_parts_that_are_not_found_again(X: Any) -> None:
+    for k in ("auto", 2):
+        with pytest.warns(DegenerateDataWarning):
+            model = pw.Parts(k, random_state=0).fit(X)
+        assert np.isfinite(model.components_).all()
+        assert "found again" not in {row.verdict for row in model.verdicts_ or ()}
+
+
+@pytest.mark.parametrize("k", ["auto", 2])
+def test_a_single_sample_of_many_that_is_not_empty(k: Any) -> None:
+    with pytest.warns(DegenerateDataWarning):
+        model = pw.Parts(k, random_state=0).fit(np.r_[np.zeros((79, 6)), np.ones((1, 6))])
+    assert np.ptp(model.components_[0]) < 1e-9 < model.components_[0, 0]
+
+
 def test_parts_of_nothing_are_judged() -> None:
     with pytest.warns(DegenerateDataWarning):
         model = pw.Parts(2, random_state=0).fit(np.zeros((80, 5)))

@@ -330,7 +330,7 @@ class _Search:
         (left, free), (less, fewer) = (_left(rows, one) for one in (found, again))
         variance = less / max(1, rows.shape[0] * rows.shape[1] - fewer - int(np.count_nonzero(fitted)))
         chance = np.sqrt(2.0 * (fitted.size + abs(free - fewer)))
-        return again if (left - less) / variance + free - fewer > CHANCE * chance else found
+        return again if left - less > variance * (CHANCE * chance + fewer - free) else found
 
     def _facets(self) -> Any:
         if self.facets is None:
