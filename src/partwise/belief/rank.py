@@ -120,7 +120,8 @@ class RankChoice:
         How many directions leave next to nothing, or stand above independent noise, where halves do not find all of so
         many parts again.
     odd : tuple of int
-        Samples that are unlike all others, and were left out: with them there are up to `high` parts.
+        Samples that are unlike all others, with their copies: they were left out, and with them there are up to `high`
+        parts.
     """
 
     k: int | None
