@@ -177,6 +177,16 @@ def test_names_of_samples_are_no_feature_that_is_left(tmp_path: Path, first: str
         pw.read(tmp_path / "a.csv", drop=["a", "b"])
 
 
+@pytest.mark.parametrize("cell", ["ND", "<0.1", "low"])
+def test_a_first_sample_of_which_nothing_is_known_is_no_line_of_units(tmp_path: Path, cell: str):
+    (tmp_path / "a.csv").write_text(f"n,a,b\nx,{cell},{cell}\ny,3,4\nz,4,5\n")
+    with pytest.raises(ReaderError, match=f"line 2: '{cell}' in column 2 \\('a'\\) is not a number"):
+        pw.read(tmp_path / "a.csv")
+    for first in ("", "unit", "[Units]"):
+        (tmp_path / "a.csv").write_text(f"n,a,b\n{first},{cell},{cell}\ny,3,4\nz,4,5\n")
+        assert pw.read(tmp_path / "a.csv").sample_names == ["y", "z"]
+
+
 def test_a_line_that_lacks_a_cell_is_not_taken_for_one_without_the_column(tmp_path: Path):
     (tmp_path / "a.csv").write_text(text(HEAD, *ROWS[:5], ROWS[5][1:], *ROWS[6:]))
     with pytest.raises(ReaderError, match="line 7: 8 cells, but 9 in other lines"):

@@ -44,6 +44,7 @@ WRITTEN = re.compile(r"[+-]?(\d+|\d{1,3}([ ,'.]\d{3})+)([.,]\d*)?([dDeE][+-]?\d+
 PAIR = re.compile(r"(\d+),(\d+)")
 MARKS = "%$\N{EURO SIGN}\N{POUND SIGN}\N{YEN SIGN} "
 BRIEF = 2  # cells of a remark
+UNITS = {"unit", "units"}
 SHOWN = 40  # characters of a cell in a message
 LOOKED_AT = 200  # lines from which the layout is found out
 
@@ -174,6 +175,9 @@ def _is_line_of_units(table: list[list[str]]) -> bool:
     """Whether there is no number in the second line ("mg/l"), but in the third."""
     if len(table) < 3 or len(table[1]) < 2 or not len(table[0]) == len(table[1]) == len(table[2]):
         return False
+    own = table[1][0]
+    if is_text(own) and own.strip("()[]: ").lower() not in UNITS and all(is_text(row[0]) for row in table[2:] if row):
+        return False  # it is called as samples are: one of which nothing is known
     here = [above for above, below in zip(table[1][1:], table[2][1:], strict=True) if is_number(below, comma=True)]
     texts = sum(map(is_text, here))
     return 2 * texts >= max(1, len(here)) and all(is_text(cell) or not cell for cell in table[1][1:])
