@@ -187,6 +187,15 @@ def test_a_first_sample_of_which_nothing_is_known_is_no_line_of_units(tmp_path: 
         assert pw.read(tmp_path / "a.csv").sample_names == ["y", "z"]
 
 
+def test_ends_of_lines_that_may_be_a_column_are_told(tmp_path: Path):
+    told = "left out: an empty last column, which the line of names lacks"
+    for head in ("n,a,b", "n,a,b,"):
+        (tmp_path / "a.csv").write_text(f"{head}\nx,1,2,\ny,3,4,\n")
+        table = pw.read(tmp_path / "a.csv")
+        assert table.feature_names == ["a", "b"]
+        assert (told in table.notes) == (head[-1] != ",")
+
+
 def test_a_line_that_lacks_a_cell_is_not_taken_for_one_without_the_column(tmp_path: Path):
     (tmp_path / "a.csv").write_text(text(HEAD, *ROWS[:5], ROWS[5][1:], *ROWS[6:]))
     with pytest.raises(ReaderError, match="line 7: 8 cells, but 9 in other lines"):

@@ -119,6 +119,8 @@ def find_layout(
         filled, table = filled[above:], table[above:]
     full = _usual_width(table[1:] or table)
     trailing = full > 1 and _is_trailing(table, full)
+    if trailing and len(table[0]) < full:  # it may be one, and the first column that which has no name
+        notes.append("left out: an empty last column, which the line of names lacks")
     full -= trailing
     table = [_ended(row, full) for row in table]
     names_line = filled[0][0]
