@@ -103,8 +103,8 @@ class Stop:
 
 
 def ended(model: Any) -> Any:
-    """A fitted model; a fit that Ctrl-C has ended is not taken for one of several, and the Ctrl-C is handed on."""
-    stop = getattr(model, "stop_", None)
-    if (stop is not None and stop.kind == "interrupted") or model.reconstruction_error_ != model.reconstruction_error_:
+    """A fitted model, or the result of a run: what Ctrl-C ended is not gone on from, and the Ctrl-C is handed on."""
+    stop, error = getattr(model, "stop_", getattr(model, "stop", None)), getattr(model, "reconstruction_error_", 0.0)
+    if (stop is not None and stop.kind == "interrupted") or error != error:
         raise KeyboardInterrupt
     return model

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -58,6 +61,11 @@ def test_a_sample_unlike_all_others_is_no_part(size: float):
     assert (choice.k, choice.low, choice.high, choice.verdict, choice.odd_samples) == (4, 4, 5, "between", (19,))
     assert str(choice).endswith("; 5 with sample 19, unlike all others")
     assert choice.facts()["odd_samples"] == (19,)
+    unsure = replace(choice, k=1, low=1, high=3, weakest=2.5)  # a single weak part, whatever the sample is
+    assert str(unsure) == (
+        "1 to 3 parts, most likely 1: the weakest is 2.5 times as strong as can be seen at all, so weaker ones may hide"
+    )
+    assert "of one more" in str(replace(choice, basis="halves"))
 
 
 def test_a_large_sample_does_not_hide_the_parts_of_others():
@@ -90,6 +98,22 @@ def test_tiny_tables_are_never_sure(shape: tuple[int, int]):
     assert (choice.high, choice.verdict) == (None, "undecided")
     assert "do not confirm" not in str(choice)  # halves were not asked
     assert len(choice.plot().axes) >= 2
+
+
+@pytest.mark.parametrize("place", [3, 60, 200])
+def test_copies_of_a_sample_unlike_all_others_are_named(place: int):
+    X = noisy("white")[:200]
+    X[17] += 30.0 * X.std() * np.abs(np.random.default_rng(2).standard_normal(X.shape[1]))
+    X = np.insert(X, place, X[17], axis=0)
+    choice = pw.choose_k(X, halves=False)
+    assert (choice.duplicates, choice.odd_samples) == (1, (3, 18) if place == 3 else (17, place))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_samples_in_single_precision_are_no_copies_by_chance(form: Any):
+    rng = np.random.default_rng(0)
+    X = rng.random((50_000, 2), np.float32) @ rng.random((2, 3), np.float32)
+    assert pw.choose_k(form(X), halves=False).duplicates == len(X) - len(np.unique(X, axis=0))
 
 
 def test_copies_of_samples_are_left_out():

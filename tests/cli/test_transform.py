@@ -145,6 +145,21 @@ def test_a_column_of_text_that_the_fit_left_out(fitted: Program) -> None:
     assert Path("w.csv").read_bytes() == Path("plain-w.csv").read_bytes()
 
 
+def test_only_some_of_what_the_fit_left_out_is_there(fitted: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it was kept then, or the data came through a pipe that had been read."""
+    first, *others = Path("data.csv").read_text().splitlines()
+    Path("data.csv").write_text("\n".join([f"{first},kind,note", *(f"{line},cat,x" for line in others)]) + "\n")
+    words = ["-k", 3, "--method", "hals", "--no-judge", "-o", "out", "--overwrite"]
+    fitted("fit", "data.csv", "--drop", "kind,note", *words)
+    Path("new.csv").write_text("\n".join([f"{first},note", *(f"{line},x" for line in others)]) + "\n")
+    fitted("transform", "out", "new.csv", "-o", "w.csv")
+    Path("plain.csv").write_text("\n".join([first, *others]) + "\n")
+    with Path("plain.csv").open() as pipe:
+        monkeypatch.setattr("sys.stdin", pipe)
+        fitted("transform", "out", "-", "-o", "piped.csv")
+    assert Path("w.csv").read_bytes() == Path("piped.csv").read_bytes() == Path("out/weights.csv").read_bytes()
+
+
 def test_mistakes_in_new_data_are_told(fitted: Program) -> None:
     rows = X[:20].copy()
     rows[3:5, 2] = 9999.0

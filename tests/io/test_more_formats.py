@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 import partwise as pw
 from partwise.exceptions import ReaderError
+from partwise.io.excel import read_xlsx
 
 RNG = np.random.default_rng(3)
 X = RNG.random((6, 4)).round(3)
@@ -52,6 +53,14 @@ def test_archives_of_several_files_and_damaged_ones(tmp_path: Path):
         pw.read(tmp_path / "a.csv.xz")
     with pytest.raises(ReaderError, match="is an address; download it"):
         pw.read("https://example.org/a.csv")
+
+
+def test_text_of_workbooks_that_may_be_thousands_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    cells = [["n", "a", "b"], ["x", "1,234", "2.5"], ["y", "5,678", "1.5"]]
+    monkeypatch.setattr("partwise.io.excel.rows_of_sheet", lambda *_: ("S", cells))
+    with pytest.raises(ReaderError, match="sheet 'S', row 2: '1,234' is text that may have decimals or thousands"):
+        read_xlsx(tmp_path / "a.xlsx")
+    assert read_xlsx(tmp_path / "a.xlsx", drop=["a"]).X.tolist() == [[2.5], [1.5]]
 
 
 def test_workbook(tmp_path: Path):

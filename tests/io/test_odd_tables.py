@@ -163,6 +163,39 @@ def test_columns_of_text_that_are_dropped(tmp_path: Path, between: str):
         pw.read(tmp_path / "a.txt", drop="chr,remark,remarks")
 
 
+@pytest.mark.parametrize("drop", ["a", "a,c"])
+def test_one_feature_may_be_left(tmp_path: Path, drop: str):
+    (tmp_path / "a.csv").write_text("a,b,c\n1,2,x\n3,4,y\n" if "c" in drop else "a,b\n1,2\n3,4\n")
+    table = pw.read(tmp_path / "a.csv", drop=drop)
+    assert (table.X.tolist(), table.feature_names, table.sample_names) == ([[2.0], [4.0]], ["b"], None)
+
+
+@pytest.mark.parametrize("first", ["id,a,b\n1,1.5,2\n2,3,4\n", "name,a,b\nx,1,2\ny,3,4\n", "a,b\nx,1,2\ny,3,4\n"])
+def test_names_of_samples_are_no_feature_that_is_left(tmp_path: Path, first: str):
+    (tmp_path / "a.csv").write_text(first)
+    with pytest.raises(ReaderError, match="leaves no feature"):
+        pw.read(tmp_path / "a.csv", drop=["a", "b"])
+
+
+@pytest.mark.parametrize("cell", ["ND", "<0.1", "low"])
+def test_a_first_sample_of_which_nothing_is_known_is_no_line_of_units(tmp_path: Path, cell: str):
+    (tmp_path / "a.csv").write_text(f"n,a,b\nx,{cell},{cell}\ny,3,4\nz,4,5\n")
+    with pytest.raises(ReaderError, match=f"line 2: '{cell}' in column 2 \\('a'\\) is not a number"):
+        pw.read(tmp_path / "a.csv")
+    for first in ("", "unit", "[Units]"):
+        (tmp_path / "a.csv").write_text(f"n,a,b\n{first},{cell},{cell}\ny,3,4\nz,4,5\n")
+        assert pw.read(tmp_path / "a.csv").sample_names == ["y", "z"]
+
+
+def test_ends_of_lines_that_may_be_a_column_are_told(tmp_path: Path):
+    told = "left out: an empty last column, which the line of names lacks"
+    for head in ("n,a,b", "n,a,b,"):
+        (tmp_path / "a.csv").write_text(f"{head}\nx,1,2,\ny,3,4,\n")
+        table = pw.read(tmp_path / "a.csv")
+        assert table.feature_names == ["a", "b"]
+        assert (told in table.notes) == (head[-1] != ",")
+
+
 def test_a_line_that_lacks_a_cell_is_not_taken_for_one_without_the_column(tmp_path: Path):
     (tmp_path / "a.csv").write_text(text(HEAD, *ROWS[:5], ROWS[5][1:], *ROWS[6:]))
     with pytest.raises(ReaderError, match="line 7: 8 cells, but 9 in other lines"):
@@ -221,6 +254,18 @@ def test_the_index_of_pandas_names_the_rows_of_parquet(tmp_path: Path):
         assert (table.feature_names, table.sample_names) == (F, list(map(str, index)))
     pd.DataFrame(X, columns=F).to_parquet(tmp_path / "a.parquet")
     assert pw.read(tmp_path / "a.parquet").sample_names is None
+
+
+def test_an_index_of_several_columns_is_asked_about(tmp_path: Path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    index = pd.MultiIndex.from_arrays([[1, 1, 2, 2], [5, 6, 7, 8]], names=["patient", "visit"])
+    pd.DataFrame(X[:4], columns=F, index=index).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ReaderError, match="its index has several columns \\(patient, visit\\); drop leaves out"):
+        pw.read(tmp_path / "a.parquet")
+    table = pw.read(tmp_path / "a.parquet", drop="patient")
+    assert (table.feature_names, table.sample_names) == (F, ["5", "6", "7", "8"])
+    assert pw.read(tmp_path / "a.parquet", drop=["patient", "visit"]).feature_names == F
 
 
 def test_columns_of_parquet_that_are_no_numbers(tmp_path: Path):

@@ -22,6 +22,7 @@ WRITTEN = {
     "months": (["May 2024"] * 11 + ["December 2024"], None),
     "digits": ([f"2024{1 + i:02}31"[:6] + "05" for i in range(12)], "2024-12-05"),
     "the year first": ([f"2024-{1 + i:02}" for i in range(12)], "2024-12"),
+    "one digit": ([f"2024/{1 + i}/5" for i in range(12)], "2024/12/05"),
     "day or month first": (["1/2/2024"] * 12, None),
     "seconds": (["1700000000"] * 12, None),
 }

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import partwise as pw
 from partwise.algorithms import loop
+from partwise.algorithms.hals import hals
 from partwise.exceptions import DegenerateDataWarning, InputError
 from partwise.sources.memory import MemorySource
 
@@ -138,6 +139,16 @@ def test_a_fit_that_ctrl_c_ended_is_no_start_for_another(
             model.fit(data("white")[0])
 
 
+def test_ctrl_c_in_the_nearest_fit_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(*given: Any, **told: Any) -> Any:
+        yield next(hals(*given, **told))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partwise.parts.methods.hals", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        pw.Parts(4, judge=False, random_state=0).fit(data("white")[0])
+
+
 @pytest.mark.parametrize("method", ["hals", "TSVDNMF", "bayes", "likelihood", "pw-spa"])
 def test_a_method_by_name(method: str) -> None:
     X, _ = data("counts")
@@ -232,6 +243,73 @@ def test_a_sample_unlike_all_others_is_set_aside(k: Any, tmp_path: Path) -> None
     with pytest.warns(DegenerateDataWarning, match="Facets: sample 17"):  # of so few it may be a part: a method decides
         pw.Parts(2, judge=False, random_state=0).fit(X[:40])
     assert pw.Parts(4, method="bayes", judge=False, random_state=0).fit(X).odd_samples_.tolist() == []  # as asked
+
+
+def test_samples_set_aside_have_the_users_numbers() -> None:
+    X, _ = data("white")
+    X[17] *= 100.0
+    X[30] = 0.0
+    weights = np.full(300, 2)
+    weights[:3] = 0
+    with pytest.warns(DegenerateDataWarning) as told:
+        model = pw.Parts(judge=False, random_state=0).fit(X, sample_weight=weights)
+    assert model.choice_.odd_samples == (17,) == tuple(model.odd_samples_)
+    assert "with sample 17, unlike all others" in model.explain()
+    with pytest.warns(DegenerateDataWarning) as told:
+        pw.Parts(4, judge=False, random_state=0).fit(X)
+    assert any("all-zero row(s): 30" in str(one.message) for one in told)
+
+
+def test_a_number_that_was_chosen_without_some_samples_is_that_of_any_method() -> None:
+    X, H = data("white")
+    X[17] *= 100.0
+    with pytest.warns(DegenerateDataWarning, match="sample 17"):
+        model = pw.Parts(method="bayes", judge=False, random_state=0).fit(X)
+    assert model.odd_samples_.tolist() == [17]
+    assert len(model.components_) == 4
+    assert error(model, H) < 0.08
+
+
+def test_sizes_of_noise_that_are_given_are_those_of_all_samples() -> None:
+    X, _ = data("white")
+    X[17] *= 100.0
+    with pytest.warns(DegenerateDataWarning, match="Facets: sample 17"):
+        model = pw.Parts(judge=False, random_state=0).set_weighing(pw.measure_noise(X, 5)).fit(X)
+    assert model.choice_.odd_samples == (17,)
+    assert len(model.components_) == 4
+
+
+def test_judging_what_is_not_the_data_of_the_fit_is_refused() -> None:
+    X, _ = data("white")
+    X[170] *= 100.0
+    with pytest.warns(DegenerateDataWarning, match="sample 170"):
+        model = pw.Parts(4, judge=False, random_state=0).fit(X)
+    with pytest.raises(InputError, match="X has 150 samples, and number 170 was set aside in the fit"):
+        pw.judge(model, X[:150])
+    with pytest.raises(InputError, match="sample_weight must be 300 numbers"):
+        pw.judge(model, X, sample_weight=[1, 2])
+
+
+@pytest.mark.parametrize("X", [3.0 * np.eye(60), np.eye(80, 6)[::-1]], ids=["one feature each", "few samples"])
+def test_what_is_hardly_data_has_parts_that_are_not_found_again(X: Any) -> None:
+    for k in ("auto", 2):
+        with pytest.warns(DegenerateDataWarning):
+            model = pw.Parts(k, random_state=0).fit(X)
+        assert np.isfinite(model.components_).all()
+        assert "found again" not in {row.verdict for row in model.verdicts_ or ()}
+
+
+@pytest.mark.parametrize("k", ["auto", 2])
+def test_a_single_sample_of_many_that_is_not_empty(k: Any) -> None:
+    with pytest.warns(DegenerateDataWarning):
+        model = pw.Parts(k, random_state=0).fit(np.r_[np.zeros((79, 6)), np.ones((1, 6))])
+    assert np.ptp(model.components_[0]) < 1e-9 < model.components_[0, 0]
+
+
+def test_parts_of_nothing_are_judged() -> None:
+    with pytest.warns(DegenerateDataWarning):
+        model = pw.Parts(2, random_state=0).fit(np.zeros((80, 5)))
+    assert {row.verdict for row in model.verdicts_} == {"not determined"}
 
 
 def test_units_and_preparation() -> None:

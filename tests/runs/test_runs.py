@@ -245,3 +245,14 @@ def test_what_is_left_of_reading_falls(tmp_path: Path, end: str) -> None:
         steps = np.array([call.kwargs["completed"] for call in told.call_args_list])
         assert (np.diff(steps) >= 0.0).all()
         assert steps[0] < 0.6 < 0.99 == steps[-2] < steps[-1] == 1.0
+
+
+def test_a_folder_of_many_files_is_not_looked_through_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.csv").write_text("1.5,2\n2,3\n")
+    monkeypatch.setattr("partwise.runs.progress.MANY", 3)
+    with bar(Console(file=io.StringIO(), force_terminal=True, width=120)) as progress:
+        update = mock.patch.object(progress, "update", side_effect=progress.update)
+        with update as told, reading_step(progress, str(tmp_path)):
+            assert pw.read(tmp_path, row_names=False, header=False).X.shape[0] == 3
+    assert [call.kwargs.get("completed") for call in told.call_args_list] == [1.0]

@@ -33,6 +33,7 @@ from partwise.algorithms.pureness import Variation
 from partwise.algorithms.signal import TINY_ROW, Signal, find_signal
 from partwise.algorithms.signs import beyond_noise, constrain
 from partwise.linalg.nnls import Gram, decode_block
+from partwise.outcomes import ended
 from partwise.sources import RowSource, blocks
 from partwise.sources.protocol import Block
 
@@ -227,7 +228,7 @@ def enclosing(
         signal = replace(signal, rows=signal.rows.derive(np.subtract, own))
     points = points_of(signal)
     iterations = minvol(signal, points, T, len(H), weight=points.variance, tol=tol)
-    new = run(iterations, max_iter=most, tol=tol).components
+    new = ended(run(iterations, max_iter=most, tol=tol)).components
     if varies is not None and _side(new) < LONGER * _side(H):
         return None
     noise = 0.0 if signal.noiseless else signal.noise * signal.colour

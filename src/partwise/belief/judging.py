@@ -185,6 +185,15 @@ def judge(model: Any, X: Any, *, random_state: int = 0, sample_weight: Any = Non
     again = model._again() if hasattr(model, "_again") else model
     if again is not model:
         odd = getattr(model, "odd_samples_", np.zeros(0, np.int64))
+        if len(odd) and odd[-1] >= source.shape[0]:
+            raise InputError(
+                f"{{parameter}} has {source.shape[0]} samples, and number {odd[-1]} was set aside in the fit; give the "
+                "data that the model was fitted to",
+                parameter="X",
+                kind="shape",
+            )
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, source.shape[0])
         sample_weight = without(odd, sample_weight, source.shape[0])
     return judged(H, inner, again, source, random_state=random_state, sample_weight=sample_weight, observed=observed)
 
@@ -244,12 +253,12 @@ def judged(
 
 
 def without(odd: npt.NDArray[np.int64], counts: Any, n: int) -> Any:
-    """How often each sample counts, where some were set aside; as given if none were."""
+    """How often each sample counts, where some were set aside; as given if none were, or all that count."""
     if not len(odd):
         return counts
     kept = np.ones(n, np.int64) if counts is None else np.array(counts)
     kept[odd] = 0
-    return kept
+    return kept if kept.any() else counts
 
 
 def _check_halves(source: RowSource, k: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,7 @@ MORE = 5  # further splits where it is decided that there is no more, and twice 
 FURTHER = 1.25  # times as many parts as before, and two splits, where parts are to be taken and nothing decides
 SHOWN = 12  # numbers of parts in the table, where neither spectrum nor halves have an end
 MOST = 30  # the largest number of parts that halves are asked about, by default
+MIXING = np.uint64(0x9E3779B97F4A7C15)  # an odd number without a pattern: the golden ratio
 FACTS = (
     *("k", "low", "high", "guess", "taken", "verdict", "basis", "weakest", "misfit", "spectral"),
     *("n_samples", "duplicates", "odd_samples"),
@@ -119,7 +120,8 @@ class RankChoice:
         How many directions leave next to nothing, or stand above independent noise, where halves do not find all of so
         many parts again.
     odd_samples : tuple of int
-        Samples that are unlike all others, and were left out: with them there are up to `high` parts.
+        Samples that are unlike all others, with their copies: they were left out, and with them there are up to `high`
+        parts.
     """
 
     k: int | None
@@ -268,9 +270,9 @@ def choose_k(
         )
     if observed.holes:
         return _of_entries(source, most, random_state)
-    source, kept, duplicates = _distinct(source, random_state)
+    source, copies, duplicates = _distinct(source, random_state)
     search = _Search(source, duplicates, most, random_state, dict(known or {}), callback)
-    return search.without_odd(kept).decide(True if halves is None else halves)
+    return search.without_odd(copies).decide(True if halves is None else halves)
 
 
 class _Search:
@@ -302,10 +304,10 @@ class _Search:
         self.points: Points | None = None
         self.planned = self.finished = 0
 
-    def without_odd(self, numbers: npt.NDArray[np.int64]) -> _Search:
+    def without_odd(self, copies: Copies) -> _Search:
         """The same without samples that are unlike all others, if each of these counts as a part or hides some.
 
-        Beside noise, that is: without any each direction is one. `numbers` are those of all samples in the user's data.
+        Beside noise, that is: without any each direction is one. Samples that are copies of them are odd, too.
         """
         seen = self._seen(self.spectrum.count())
         answer = None if self.noise.kind == "none" else rule.by_spectrum(seen)
@@ -319,7 +321,7 @@ class _Search:
         if answer.basis != "rest" and after is not None and (after.k or 0) >= answer.k:
             return self
         of_strength = rule.by_strength(seen)
-        search.odd = tuple(map(int, numbers[odd]))
+        search.odd = copies.of(odd)
         search.with_odd = max(answer.k, 0 if of_strength is None else of_strength.k or 0)
         return search
 
@@ -515,21 +517,43 @@ def _of_entries(source: RowSource, most: int | None, seed: int) -> RankChoice:
     )
 
 
-def _distinct(source: RowSource, seed: int) -> tuple[RowSource, npt.NDArray[np.int64], int]:
+def _distinct(source: RowSource, seed: int) -> tuple[RowSource, Copies, int]:
     """Without samples that are copies of others, or empty: a copy in the other half would be found again.
 
-    Also the numbers of those that are kept, and how many copies there are.
+    Also of which of all samples those that are kept stand for, and how many copies there are.
     """
-    marks = np.random.default_rng(seed).standard_normal((source.shape[1], 1))
-    found = np.asarray(source.map_rows(partial(_mark, marks=marks), width=None, dtype=np.float64))
+    keys = np.random.default_rng(seed).integers(1 << 63, size=source.shape[1], dtype=np.uint64) * 2 + 1
+    found = np.asarray(source.map_rows(partial(_mark, keys=keys), width=None, dtype=np.uint64))
     kept = np.zeros(len(found), bool)
     kept[np.unique(found, return_index=True)[1]] = True
-    duplicates = int((~kept & (found != 0.0)).sum())
-    kept &= found != 0.0
+    duplicates = int((~kept & (found != 0)).sum())
+    kept &= found != 0
     if kept.all() or not kept.any():
-        return source, np.arange(len(kept)), 0
-    return source.choose(kept), np.flatnonzero(kept), duplicates
+        return source, Copies(found, np.arange(len(kept))), 0
+    return source.choose(kept), Copies(found, np.flatnonzero(kept)), duplicates
 
 
-def _mark(block: Block, marks: Array) -> Array:
-    return np.asarray(blocks.dot(block, marks.astype(block.dtype)), np.float64)[:, 0]
+class Copies(NamedTuple):
+    """Which samples are the same: their marks, and the numbers of those that were kept."""
+
+    marks: Array
+    kept: Array
+
+    def of(self, some: Array) -> tuple[int, ...]:
+        """The numbers in the user's data of some that were kept, and of all that are copies of these."""
+        return tuple(map(int, np.flatnonzero(np.isin(self.marks, self.marks[self.kept[some]]))))
+
+
+def _mark(block: Block, keys: Array) -> Array:
+    """A number for every row, zero for an empty one; wherever it stands it is the same for its copies alone."""
+    if blocks.is_sparse(block):
+        sums = np.append(np.uint64(0), np.cumsum(_mixed(block.data) * keys[block.indices]))
+        return np.asarray(sums[block.indptr[1:]] - sums[block.indptr[:-1]])
+    parts = [(_mixed(part) * keys).sum(axis=1, dtype=np.uint64) for _, part in blocks.row_parts(block)]
+    return np.concatenate([np.zeros(0, np.uint64), *parts])
+
+
+def _mixed(values: Array) -> Array:
+    """Bits of numbers, those at the front, of which short ones have no others, brought to the end as well."""
+    bits = (np.asarray(values, np.float64) + 0.0).view(np.uint64) * MIXING
+    return bits ^ (bits >> np.uint64(32))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partwise.belief.rank_rule import AGAIN
+from partwise.belief.rank_rule import AGAIN, STRONG
 from partwise.estimators.telling import samples
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ def sentence(choice: RankChoice) -> str:
 
 def _between_odd(choice: RankChoice) -> bool:
     """Whether it is decided but for odd samples, which may be a part."""
-    return choice.verdict == "between" and bool(choice.odd_samples) and choice.low == choice.k
+    decided = choice.verdict == "between" and choice.low == choice.k and choice.weakest >= STRONG
+    return decided and choice.basis != "halves" and bool(choice.odd_samples)
 
 
 def _found(choice: RankChoice) -> str:
@@ -33,10 +34,10 @@ def _found(choice: RankChoice) -> str:
     if choice.verdict == "decided":
         return f"{_parts(k)}: {_stand_out(choice)}; {_weakest(choice)}"
     if choice.verdict == "between":
-        if _between_odd(choice):
-            why = f"{_stand_out(choice)}; {choice.high} with {samples(choice.odd_samples)}, unlike all others"
-        elif choice.basis == "halves":
+        if choice.basis == "halves":
             why = "of one more not all are found again in halves of the samples"
+        elif _between_odd(choice):
+            why = f"{_stand_out(choice)}; {choice.high} with {samples(choice.odd_samples)}, unlike all others"
         else:
             why = f"{_weakest(choice)}, so weaker ones may hide"
         return f"{choice.low} to {choice.high} parts, most likely {k}: {why}"

@@ -148,7 +148,8 @@ def span_of(source: RowSource, H: Array, noise: Any, rng: np.random.Generator) -
     K = H / sums(H)[:, None] / columns
     _, V = truncated_svd(source, k, rng=rng)
     K = K @ V.T @ V
-    shortest = np.linalg.svd(K / np.linalg.norm(K, axis=1, keepdims=True), compute_uv=False)[-1]
+    lengths = np.linalg.norm(K, axis=1, keepdims=True)  # none of a part outside the span
+    shortest = np.linalg.svd(K / np.where(lengths > 0.0, lengths, 1.0), compute_uv=False)[-1]
     if not shortest > DEPENDENT:
         raise InputError(
             f"{{parameter}}: the {k} parts do not span {k} dimensions of the data (least singular value "

@@ -18,9 +18,8 @@ LEAST_MEAN = 1e-3  # below it a variance says little
 
 def read_stream(options: dict[str, Any]) -> Table:
     """Read what standard input gives, as a file would be."""
-    from partwise.io import read
     from partwise.io.packed import spooled
-    from partwise.io.reading import EVERYTHING
+    from partwise.io.reading import EVERYTHING, table_of
 
     if sys.stdin is None or sys.stdin.isatty():
         raise Failure("- reads standard input, and nothing is sent there: program | partwise fit - ...", 2)
@@ -28,7 +27,7 @@ def read_stream(options: dict[str, Any]) -> Table:
     with spooled(name, "stream", sys.stdin.buffer) as inside:
         if inside.stat().st_size == 0:
             raise Failure("standard input: is empty", 2)
-        return replace(read(inside, **{**options, "in_memory": EVERYTHING}), origin=str(name))
+        return replace(table_of(inside, **{**options, "in_memory": EVERYTHING}), origin=str(name))
 
 
 def selected(table: Table, columns: str | None, varying: int | None = None) -> Table:

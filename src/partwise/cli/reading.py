@@ -139,23 +139,22 @@ class Reading:
         """What differs from the defaults."""
         return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
 
-    def read(self, path: str) -> Table:
-        """Read DATA, or fail with what is wrong with it."""
+    def read(self, path: str, *, there: bool = True) -> Table:
+        """Read DATA, or fail with what is wrong with it: features to drop that must be ``there`` and are not."""
         from partwise.cli.picking import STANDARD, read_stream, selected
-        from partwise.io import read
+        from partwise.io.reading import table_of
         from partwise.io.selecting import patterns, without
 
         options = {name: value for name, value in self.given().items() if name not in SPECIAL}
         if self.delimiter:
             options["delimiter"] = DELIMITERS.get(self.delimiter, self.delimiter)
         drop = patterns(self.drop or "")
-        if not self.feature_names:
-            options["drop"] = drop
+        options |= {"drop": () if self.feature_names else drop, "there": there}
         if self.in_memory is not None:
             options["in_memory"] = self.in_memory * MIB
         with told(2):
-            table = read_stream(options) if path == STANDARD else read(path, **options)
-            table = without(replace(table, **self._names(table)), drop if self.feature_names else ())
+            table = read_stream(options) if path == STANDARD else table_of(path, **options)
+            table = without(replace(table, **self._names(table)), drop if self.feature_names else (), there=there)
             return selected(table, self.columns, self.varying)
 
     def _names(self, table: Table) -> dict[str, Any]:

@@ -121,8 +121,7 @@ def _as_fitted(reading: Reading, kept: dict[str, Any], model: Any, data: str) ->
 def _read(reading: Reading, kept: dict[str, Any], data: str) -> Table:
     """DATA, without the columns that the fit left out where it has them."""
     if reading.drop is None and kept.get("drop"):
-        with suppress(Failure):  # of the file itself the second reading tells
-            return replace(reading, drop=kept["drop"]).read(data)
+        return replace(reading, drop=kept["drop"]).read(data, there=False)
     return reading.read(data)
 
 

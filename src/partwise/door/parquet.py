@@ -77,7 +77,14 @@ def _index_of(path: Path, polars: Any, names: list[str]) -> str | None:
     told = getattr(polars, "read_parquet_metadata", None)  # older versions have none
     frame = json.loads(told(path).get("pandas", "{}")) if told else {}
     index = [one for one in frame.get("index_columns", [INDEX]) if one in names]
-    return index[0] if len(index) == 1 else None
+    if len(index) > 1:
+        raise fail(
+            path,
+            f"its index has several columns ({', '.join(index)}); {{parameter}} leaves out all but one, or all",
+            kind="format",
+            parameter="drop",
+        )
+    return index[0] if index else None
 
 
 def rows_of(path: Path, columns: list[str], a: int, b: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -6,12 +6,14 @@ import csv
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 from partwise.door.guard import fail, reading
 from partwise.exceptions import MissingDependencyError, Place, ReaderError
 from partwise.io.delimited import read_delimited
+from partwise.io.layout import THOUSANDS, fits
 from partwise.io.numpy_files import choose, is_zip
 from partwise.io.table import Table
 
@@ -53,6 +55,7 @@ def read_xlsx(
         Empty cells are NaN.
     """
     name, rows = rows_of_sheet(path, variable)
+    _check_commas(f"{path}, sheet {name!r}", rows, drop)
     with tempfile.TemporaryDirectory(prefix="partwise-") as folder:
         text = Path(folder) / "sheet.csv"
         with text.open("w", encoding="utf-8", newline="") as file:
@@ -67,6 +70,16 @@ def read_xlsx(
             raise ReaderError(worded, kind=error.kind, parameter=error.parameter, place=place) from error
     notes = (f"sheet: {name}", *table.notes[1:])
     return replace(table, origin=str(path), format="xlsx", notes=notes)
+
+
+def _check_commas(where: str, rows: list[list[Any]], drop: Sequence[str]) -> None:
+    """Refuse text such as 1,234 among numbers: whoever typed it alone knows whether it has decimals or thousands."""
+    wanted = [j > 0 and not any(fits(str(name), one) for one in drop) for j, name in enumerate(rows[0])]
+    for i, row in enumerate(rows[1:], 2):
+        for cell in compress(row, wanted):
+            if THOUSANDS.fullmatch(str(cell)):
+                text = f"{where}, row {i}: {cell!r} is text that may have decimals or thousands; make it a number"
+                raise ReaderError(text, kind="format")
 
 
 def rows_of_sheet(path: Path, variable: str | None) -> tuple[str, list[list[Any]]]:

@@ -44,6 +44,7 @@ WRITTEN = re.compile(r"[+-]?(\d+|\d{1,3}([ ,'.]\d{3})+)([.,]\d*)?([dDeE][+-]?\d+
 PAIR = re.compile(r"(\d+),(\d+)")
 MARKS = "%$\N{EURO SIGN}\N{POUND SIGN}\N{YEN SIGN} "
 BRIEF = 2  # cells of a remark
+UNITS = {"unit", "units"}
 SHOWN = 40  # characters of a cell in a message
 LOOKED_AT = 200  # lines from which the layout is found out
 
@@ -118,15 +119,20 @@ def find_layout(
         filled, table = filled[above:], table[above:]
     full = _usual_width(table[1:] or table)
     trailing = full > 1 and _is_trailing(table, full)
+    if trailing and len(table[0]) < full:  # it may be one, and the first column that which has no name
+        notes.append("left out: an empty last column, which the line of names lacks")
     full -= trailing
     table = [_ended(row, full) for row in table]
     names_line = filled[0][0]
     if header is not False and _is_line_of_units(table):
         notes.append(f"left out below the names of columns: {_shown(table[1])}")
         filled, table = [filled[0], *filled[2:]], [table[0], *table[2:]]
-    gone = _named(path, table[0], full, drop)
+    gone = _named(table[0], full, drop)
     table = [_without(row, gone, full) for row in table]
     width = full - len(gone)
+    named = _are_names(table) if row_names is None else row_names
+    if gone and (width == 0 or (width == 1 and 0 not in gone and named)):
+        raise fail(path, "{parameter} leaves no feature", kind="value", parameter="drop")
     comma = _decimal_comma(path, filled, table, delimiter) if decimal is None else decimal == ","
     if row_names is None:
         row_names = _find_row_names(path, table, width, comma, header)
@@ -171,6 +177,9 @@ def _is_line_of_units(table: list[list[str]]) -> bool:
     """Whether there is no number in the second line ("mg/l"), but in the third."""
     if len(table) < 3 or len(table[1]) < 2 or not len(table[0]) == len(table[1]) == len(table[2]):
         return False
+    own = table[1][0]
+    if is_text(own) and own.strip("()[]: ").lower() not in UNITS and all(is_text(row[0]) for row in table[2:] if row):
+        return False  # it is called as samples are: one of which nothing is known
     here = [above for above, below in zip(table[1][1:], table[2][1:], strict=True) if is_number(below, comma=True)]
     texts = sum(map(is_text, here))
     return 2 * texts >= max(1, len(here)) and all(is_text(cell) or not cell for cell in table[1][1:])
@@ -187,17 +196,20 @@ def _ended(cells: list[str], width: int) -> list[str]:
     return cells[:-1] if len(cells) == width + 1 and not cells[-1] else cells
 
 
-def _named(path: Path, names: list[str], width: int, patterns: Sequence[str]) -> frozenset[int]:
+def _named(names: list[str], width: int, patterns: Sequence[str]) -> frozenset[int]:
     """Places of the columns of these names; the first one may have none."""
     shift = width - len(names)
     if shift not in (0, 1):
         return frozenset()
-    found = {
+    return frozenset(
         j for j, name in enumerate(names, shift) if any(name == one or (j and fits(name, one)) for one in patterns)
-    }
-    if found and len(found) >= width - 1:
-        raise fail(path, "{parameter} leaves no feature", kind="value", parameter="drop")
-    return frozenset(found)
+    )
+
+
+def _are_names(table: list[list[str]]) -> bool:
+    """Whether the first column, where it is the only one that is left, names the samples."""
+    head, below = table[0], [row[0] for row in table[1:] if row]
+    return not head or not head[0] or is_corner(head[0]) or any(map(is_text, below))
 
 
 def fits(name: str, pattern: str) -> bool:

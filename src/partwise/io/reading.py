@@ -98,6 +98,24 @@ def read(
     >>> table.X.tolist(), table.feature_names, table.sample_names
     ([[1.0, 0.0], [2.0, 5.0]], ['a', 'b'], ['x', 'y'])
     """
+    how: dict[str, Any] = {"format": format, "transpose": transpose, "in_memory": in_memory, **options}
+    table = table_of(path, drop=patterns(drop), **how)
+    if verbose:
+        print(summarize(table))
+    return table
+
+
+def table_of(
+    path: str | PathLike[str],
+    *,
+    drop: Sequence[str],
+    there: bool = True,
+    format: str | None = None,
+    transpose: bool = False,
+    in_memory: int = LARGE,
+    **options: Any,
+) -> Table:
+    """As :func:`read`; unless they must be ``there``, names in ``drop`` that no feature has are no mistake."""
     place = Path(path)
     if not place.exists():
         raise _not_there(str(path))
@@ -105,14 +123,8 @@ def read(
     if kind is not None:
         with spooled(place, kind) as inside:
             # all of it, as the unpacked file goes
-            how: dict[str, Any] = {
-                "format": format,
-                "transpose": transpose,
-                "verbose": verbose,
-                "drop": drop,
-                **options,
-            }
-            table = read(inside, in_memory=EVERYTHING, **how)
+            how: dict[str, Any] = {"format": format, "transpose": transpose, **options}
+            table = table_of(inside, drop=drop, there=there, in_memory=EVERYTHING, **how)
         return replace(table, origin=str(path), notes=(f"unpacked ({kind})", *table.notes))
     if format is None:
         format = find_format(place)
@@ -124,10 +136,7 @@ def read(
             parameter="format",
             kind="unknown",
         )
-    table = without(_call(place, format, transpose, in_memory, patterns(drop), options), patterns(drop))
-    if verbose:
-        print(summarize(table))
-    return table
+    return without(_call(place, format, transpose, in_memory, drop, options), drop, there=there)
 
 
 def _not_there(path: str) -> ReaderError:

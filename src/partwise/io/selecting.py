@@ -19,13 +19,19 @@ from partwise.sources.names import some
 
 def patterns(wanted: str | Sequence[str]) -> list[str]:
     """The names that are asked for: a list of them, or one text with commas between them."""
-    parts = wanted.split(",") if isinstance(wanted, str) else list(wanted)
+    parts = wanted.split(",") if isinstance(wanted, str) else map(str, wanted)
     return [part for part in map(str.strip, parts) if part]
 
 
-def without(table: Table, drop: Sequence[str]) -> Table:
-    """The table without the features of these names, but for columns that its reader left out already."""
+def without(table: Table, drop: Sequence[str], *, there: bool = True) -> Table:
+    """The table without the features of these names, but for columns that its reader left out already.
+
+    Unless they must be ``there``, names that no feature has are none to leave out.
+    """
     rest = [one for one in drop if one not in table.left_out]
+    if not there:
+        names = table.feature_names or []
+        rest = [one for one in rest if any(fits(name, one) for name in names)]
     if not rest:
         return table
     gone = places(table, rest, "drop")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -71,8 +72,9 @@ class Parts(Imputing, Ended, Factorization):
     method_ : Chosen
         Which method was taken, why, and what else was tried; ``str()`` of it is a sentence.
     odd_samples_ : ndarray of int
-        Samples that are unlike all others: they were set aside, and no part is made of them; if `method` is "auto", of
-        data with noise, and where the number of parts is given of 60 samples or more.
+        Samples that are unlike all others: they were set aside, and no part is made of them; of data with noise, where
+        the number of parts was chosen without them, or where that is given, of 60 samples or more, and `method` is
+        "auto". A method that sets samples aside by itself does so in any case.
     verdicts_ : Verdicts or None
         A row a part (:func:`partwise.judge`); None if not asked for, or if the samples are too few to be halved.
     estimator_ : estimator
@@ -264,10 +266,11 @@ class Parts(Imputing, Ended, Factorization):
             rows = source.choose(copies)
             seen = inspect(rows)
         with steady(source):
-            k, self.choice_ = self._count(rows)
-            odd = self._odd(rows, k) if method is None and not self._observed.holes else np.zeros(0, np.int64)
+            k, self.choice_ = self._count(rows, copies)
+            odd = self._odd(rows, k, copies, asked=method is not None)
             if len(odd):
-                odd = odd if copies is None else np.unique(copied(copies)[odd])
+                if copies is None:
+                    seen.warn()
                 copies = without(odd, copies, source.shape[0])
                 rows = source.choose(copies)
                 seen = inspect(rows)
@@ -289,30 +292,30 @@ class Parts(Imputing, Ended, Factorization):
             self.verdicts_ = self._judged(source, copies) if asked else None
         return source, self.components_
 
-    def _count(self, source: RowSource) -> tuple[int, RankChoice | None]:
+    def _count(self, source: RowSource, copies: Array | None) -> tuple[int, RankChoice | None]:
         """The number of parts, and the choice if there was one."""
         if self.n_components is not None and self.n_components != AUTO:
             return self._check_n_components(source.shape), None
         holes = self._observed.holes
         choice = choose_k(source, halves=None if holes else "further", missing=missing_in(source) if holes else None)
+        choice = replace(choice, odd_samples=tuple(_own(choice.odd_samples, copies).tolist()))
         k = choice.taken
         if choice.verdict == "undecided":
             told = DegenerateDataWarning(unsure_of(str(choice), k), kind="not-determined")
             warn_user(told)
         return k, choice
 
-    def _odd(self, source: RowSource, k: int) -> npt.NDArray[np.int64]:
+    def _odd(self, source: RowSource, k: int, copies: Array | None, *, asked: bool) -> npt.NDArray[np.int64]:
         """Samples unlike all others: beside noise each is a part, or makes the noise look like none that is known."""
-        if isinstance(self.weighing, Noise):  # its scales are those of all samples
-            return np.zeros(0, np.int64)
-        if self.choice_ is not None:
+        none = np.zeros(0, np.int64)
+        if self._observed.holes or isinstance(self.weighing, Noise):  # which has a scale for each sample
+            return none
+        if self.choice_ is not None:  # without them so many parts were found
             return np.array(self.choice_.odd_samples, np.int64)
-        if source.shape[0] < 2 * SMALLEST_HALF:  # one of a few samples may be all that there is of a part
-            return np.zeros(0, np.int64)
+        if asked or source.shape[0] < 2 * SMALLEST_HALF:  # one of a few samples may be all that there is of a part
+            return none
         noise = measure_noise(source)  # of what any number of parts leave over: beside k an odd one would be noise
-        if noise.kind == "none":
-            return np.zeros(0, np.int64)
-        return odd_samples(noise.scale(source), min(k, *source.shape))
+        return none if noise.kind == "none" else _own(odd_samples(noise.scale(source), min(k, *source.shape)), copies)
 
     def _noise(self, source: RowSource, k: int) -> Noise:
         """Of what so many parts leave over, which is what the method has to live with; measured once if it can be."""
@@ -380,3 +383,9 @@ class Parts(Imputing, Ended, Factorization):
         super()._check_data(seen, squares=squares)
         if hasattr(self, "estimator_") and not squares:
             self.estimator_._check_data(seen, squares=squares)
+
+
+def _own(rows: npt.ArrayLike, copies: Array | None) -> npt.NDArray[np.int64]:
+    """The user's numbers of rows that were there so often."""
+    found = np.array(rows, np.int64)
+    return found if copies is None else np.unique(copied(copies)[found])

@@ -357,8 +357,9 @@ def _nearest_fit(rows: RowSource, H: Any) -> Any:
     """The parts of least squares to which these lead."""
     seen = inspect(rows)
     sweeps = suggested_sweeps(seen.nonzero / max(1, rows.shape[0]), *H.T.shape)
-    rounds = hals(rows, H, squared_norm=seen.squared_norm, nonzero=seen.nonzero, sweeps=sweeps, tol=NEAREST)
-    return run(rounds, max_iter=ROUNDS, tol=NEAREST).components
+    tol = max(NEAREST, 64.0 * float(np.finfo(rows.dtype).eps))  # rounding leaves so much
+    rounds = hals(rows, H, squared_norm=seen.squared_norm, nonzero=seen.nonzero, sweeps=sweeps, tol=tol)
+    return ended(run(rounds, max_iter=ROUNDS, tol=tol)).components
 
 
 def _left(rows: RowSource, model: Any) -> tuple[float, int]:

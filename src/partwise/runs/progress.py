@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from rich.text import Text
 from partwise.door.guard import watching
 from partwise.estimators.watching import share_done
 
+MANY = 10_000  # files of a folder, which nobody waits to have counted: it may be a disk, given by mistake
 ALMOST = 0.99  # what was read is looked at once more
 
 
@@ -65,7 +67,7 @@ def reading_step(progress: Progress, data: str) -> Iterator[None]:
     """The step that reads DATA, with the share of its bytes that have been read, and so the time that is left."""
     task = progress.add_task("Reading", total=None, note="")
     root, places, read = Path(data), dict[Path, int](), 0
-    total = 0 if progress.disable else sum(file.stat().st_size for file in (root, *root.rglob("*")) if file.is_file())
+    total = 0 if progress.disable else _size(root)
 
     def seen(path: Path, place: int) -> None:
         nonlocal read
@@ -77,6 +79,14 @@ def reading_step(progress: Progress, data: str) -> Iterator[None]:
     with watching(seen):
         yield
     progress.update(task, total=1.0, completed=1.0)
+
+
+def _size(root: Path) -> int:
+    """Bytes of a file, or of those in a folder; 0 where that cannot be told at once."""
+    with suppress(OSError):
+        files = list(islice(chain((root,), root.rglob("*")), MANY))
+        return sum(file.stat().st_size for file in files if file.is_file()) if len(files) < MANY else 0
+    return 0
 
 
 class Counted:
