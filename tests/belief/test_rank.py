@@ -63,8 +63,8 @@ def test_a_sample_unlike_all_others_is_no_part(size: float):
     assert choice.facts()["odd_samples"] == (19,)
     unsure = replace(choice, k=1, low=1, high=3, weakest=2.5)  # a single weak part, whatever the sample is
     assert str(unsure) == (
-        "1 to 3 parts, most likely 1: the weakest is 2.5 times as strong as can be seen at all, so weaker ones may hide; "
-        "set aside, as unlike all others: sample 19"
+        "1 to 3 parts, most likely 1: the weakest is 2.5 times as strong as can be seen at all, so weaker ones may "
+        "hide; set aside, as unlike all others: sample 19"
     )
     assert "of one more" in str(replace(choice, basis="halves"))
 
