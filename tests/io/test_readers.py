@@ -283,7 +283,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_h5ad_has_a_limit_of_time_for_the_file_and_none_for_imports(tmp_path: Path, stand_in, monkeypatch):
     path = tmp_path / "a.h5ad"
-    path.write_bytes(b"\x89HDF\r\n\x1a\n")
+    pytest.importorskip("h5py").File(path, "w").close()
     # the HDF5 library can loop on a damaged file; imports that take longer than the limit come to their end first
     imported = tmp_path / "imported"
     stand_in(f"import pathlib, time\npathlib.Path({str(imported)!r}).touch()\ndef read_h5ad(path): time.sleep(600)\n")

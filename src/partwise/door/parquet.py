@@ -20,6 +20,7 @@ from partwise.exceptions import MissingDependencyError
 
 MAGIC = b"PAR1"
 INDEX = "__index_level_0__"  # as pandas calls an index without a name
+TOLD = b'{"index_columns"'  # how what pandas writes of a data frame begins, as text behind the columns
 MOST_GROWTH = 1000  # rows or columns that a byte may stand for, by runs and dictionaries
 
 
@@ -47,7 +48,7 @@ def columns_of(path: Path, *, named: bool, skip: Callable[[str], bool] = lambda 
         n_rows = int(frame.select(polars.len()).collect().item())
         skipped = [name for name in schema.names() if skip(name)]
         every = [name for name in schema.names() if name not in skipped]
-        text = _index_of(path, polars, every) if named else None
+        text = _index_of(path, every) if named else None
         if text is None and named and every and schema[every[0]] == polars.String:
             text = every[0]
         numbers = [name for name in every if name != text]
@@ -72,10 +73,16 @@ def columns_of(path: Path, *, named: bool, skip: Callable[[str], bool] = lambda 
     return Columns(text, numbers, n_rows, single, skipped)
 
 
-def _index_of(path: Path, polars: Any, names: list[str]) -> str | None:
+def _index_of(path: Path, names: list[str]) -> str | None:
     """The column that is the index of the data frame of pandas that was written; None where there is none."""
-    told = getattr(polars, "read_parquet_metadata", None)  # older versions have none
-    frame = json.loads(told(path).get("pandas", "{}")) if told else {}
+    with open_file(path) as file:
+        file.seek(path.stat().st_size - 8)
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(path.stat().st_size - 8 - length)
+        footer = file.read(length)
+    frame: dict[str, Any] = {}
+    with suppress(ValueError):  # not there, or no text: then it is none of pandas
+        frame = json.JSONDecoder().raw_decode(footer[footer.index(TOLD) :].decode(errors="replace"))[0]
     index = [one for one in frame.get("index_columns", [INDEX]) if one in names]
     if len(index) > 1:
         raise fail(
