@@ -41,14 +41,14 @@ def is_parquet(first: bytes) -> bool:
 
 def columns_of(path: Path, *, named: bool, skip: Callable[[str], bool] = lambda _: False) -> Columns:
     """What is in a file; with ``named`` its first column may be text, or pandas' index; all others must be numbers."""
-    _check_frame(path)
+    described = _check_frame(path)
     with polars_reading(path) as polars:
         frame = polars.scan_parquet(path)
         schema = frame.collect_schema()
         n_rows = int(frame.select(polars.len()).collect().item())
         skipped = [name for name in schema.names() if skip(name)]
         every = [name for name in schema.names() if name not in skipped]
-        text = _index_of(path, every) if named else None
+        text = _index_of(path, described, every) if named else None
         if text is None and named and every and schema[every[0]] == polars.String:
             text = every[0]
         numbers = [name for name in every if name != text]
@@ -73,16 +73,11 @@ def columns_of(path: Path, *, named: bool, skip: Callable[[str], bool] = lambda 
     return Columns(text, numbers, n_rows, single, skipped)
 
 
-def _index_of(path: Path, names: list[str]) -> str | None:
+def _index_of(path: Path, described: bytes, names: list[str]) -> str | None:
     """The column that is the index of the data frame of pandas that was written; None where there is none."""
-    with open_file(path) as file:
-        file.seek(path.stat().st_size - 8)
-        length = int.from_bytes(file.read(4), "little")
-        file.seek(path.stat().st_size - 8 - length)
-        footer = file.read(length)
     frame: dict[str, Any] = {}
     with suppress(ValueError):  # not there, or no text: then it is none of pandas
-        frame = json.JSONDecoder().raw_decode(footer[footer.index(TOLD) :].decode(errors="replace"))[0]
+        frame = json.JSONDecoder().raw_decode(described[described.index(TOLD) :].decode(errors="replace"))[0]
     index = [one for one in frame.get("index_columns", [INDEX]) if one in names]
     if len(index) > 1:
         raise fail(
@@ -109,8 +104,8 @@ def texts_of(path: Path, column: str) -> list[str]:
         return [str(name) for name in polars.scan_parquet(path).select(column).collect().to_series().to_list()]
 
 
-def _check_frame(path: Path) -> None:
-    """The magic bytes at both ends, what describes the columns, the headers of their pages: finds most damage."""
+def _check_frame(path: Path) -> bytes:
+    """What describes the columns; with it the magic bytes at both ends, the headers of pages: finds most damage."""
     with reading(path, "parquet file"), open_file(path) as file:
         size = path.stat().st_size
         start = file.read(4)
@@ -122,7 +117,9 @@ def _check_frame(path: Path) -> None:
         if length > size - 12:
             raise fail(path, "declares a description of its columns that is longer than the file")
         file.seek(size - 8 - length)
-        check_pages(path, file, file.read(length), size)
+        described = file.read(length)
+        check_pages(path, file, described, size)
+    return described
 
 
 class _Aside:

@@ -111,10 +111,9 @@ def ready(
     kept : ndarray of bool
         Which samples these are.
     """
-    if not aside or isinstance(source, GeneratedSource):
-        kept = np.ones(source.shape[0], bool)
-        return *weigh(source, how, k, kept), kept
     kept = np.ones(source.shape[0], bool)
+    if not aside or isinstance(source, GeneratedSource):
+        return *weigh(source, how, k, kept), kept
     if times is not None:
         alike = ready(source.choose(times), how, k, aside=True)[2]
         kept[copied(times)[~alike]] = False
@@ -154,8 +153,7 @@ def weigh(source: RowSource, how: Any, k: int, kept: npt.NDArray[np.bool_]) -> t
         The weighed rows, or those of `source` itself.
     """
     if isinstance(how, Noise):
-        _check_shape(how, source.shape)
-        how = of_rows(how, kept)
+        how = _of_rows(how, source.shape, kept)
     source = _chosen(source, kept)
     if how is None:
         return Weighing(), source
@@ -182,12 +180,7 @@ def _chosen(source: RowSource, kept: npt.NDArray[np.bool_]) -> RowSource:
     return source if kept.all() else source.choose(kept)
 
 
-def of_rows(how: Any, kept: npt.NDArray[np.bool_]) -> Any:
-    """The same weighing for some of the rows."""
-    return replace(how, row_scale=how.row_scale[kept]) if isinstance(how, Noise) else how
-
-
-def _check_shape(noise: Noise, shape: tuple[int, int]) -> None:
+def _of_rows(noise: Noise, shape: tuple[int, int], kept: npt.NDArray[np.bool_]) -> Noise:
     sizes = (len(noise.row_scale), len(noise.column_scale))
     if sizes != shape:
         raise InputError(
@@ -195,6 +188,7 @@ def _check_shape(noise: Noise, shape: tuple[int, int]) -> None:
             parameter="weighing",
             kind="shape",
         )
+    return replace(noise, row_scale=noise.row_scale[kept])
 
 
 def _pays(noise: Noise, weighed: RowSource, k: int) -> bool:

@@ -26,6 +26,7 @@ from partwise.linalg.nnls import Gram, decode_block
 from partwise.metrics import match_components
 from partwise.metrics.residuals import residual_sums
 from partwise.noise import Noise
+from partwise.noise.deciding import DOUBT
 from partwise.noise.model import COUNTS, INDEPENDENT
 from partwise.outcomes import ended
 from partwise.parts.telling import method_sentence
@@ -38,9 +39,6 @@ AVERAGED = ("none", *INDEPENDENT, "heavy-tailed")
 # Colour of what k parts leave over from which parts are taken to vary from sample to sample: 2.4 to 3.9 on scenes and
 # RNA, 1.6 where neighbouring features have noise in common (lag-one correlation 0.7), which does little harm.
 VARIES = 2.0
-# Chance from which on what k parts leave is that of independent noise, though its sizes are of no simple kind: above .2
-# where zeros end it (readings that are cut off there), below 1e-14 on texts, whose parts vary.
-REFUTED = 0.001
 # Share of zeros that tells: of weights, from which on parts are absent from some samples; of parts, from which on they
 # are sparse. Among generated families the first was 0.01 at most where nothing is ever absent and 0.05 at least
 # elsewhere, the second 0.3 at least where parts are sparse and 0.25 at most elsewhere.
@@ -136,7 +134,9 @@ def find_parts(
     if noise.kind == "none" and not seen.n_negative:
         return search.last(Facets, nonnegative=True), Chosen("facets", "exact", noise.kind, facts)
     nearly = noise.kind == "coloured" and noise.colour < VARIES
-    if noise.kind in AVERAGED or nearly or (noise.kind == "unclear" and noise.chance > REFUTED):
+    # sizes of no simple kind, but a spectrum of independent noise: its chance is above .2 where readings are cut off at
+    # zero, and below 1e-14 on texts, whose parts vary
+    if noise.kind in AVERAGED or nearly or (noise.kind == "unclear" and noise.chance > DOUBT):
         return search.averaged(noise.kind, facts)
     reason = "unclear" if noise.kind == "unclear" and noise.colour < VARIES else "varies"
     return search.last(Archetypes), Chosen("archetypes", reason, noise.kind, facts)
