@@ -50,7 +50,11 @@ def page(folder: Path = KEPT) -> str:
     for case, heading, facts in CASES:
         path = folder / f"{case}.json"
         if path.exists():
-            sections.append(_section(json.loads(path.read_text()), case, heading, facts))
+            record = json.loads(path.read_text())
+            sections.append(_section(record, case, heading, facts))
+            others = [json.loads(other.read_text()) for other in sorted(folder.glob(f"{case}-seed*.json"))]
+            if others:
+                sections.append(_seeds([record, *others]))
     return "\n".join(sections)
 
 
@@ -77,6 +81,26 @@ def _section(record: dict[str, Any], case: str, heading: str, facts: tuple[str, 
         f"{machine['cpu']}, {machine['cores']} cores.\n"
     )
     return "\n".join(lines)
+
+
+def _seeds(records: list[dict[str, Any]]) -> str:
+    """Every figure that was asked for, a column a seed."""
+    columns = [{target["what"].split(" (but")[0]: target for target in record["targets"]} for record in records]
+    seeds = [f"seed {record['options']['seed']}" for record in records]
+    repeats = [str(record["options"]["repeat"]) for record in records]
+    lines = [_row(["with other seeds", "asked", *seeds]), _row(["---"] * (2 + len(seeds)))]
+    for what, target in columns[0].items():
+        found = [_found(column.get(what)) for column in columns]
+        lines.append(_row([what, f"{'at most' if target['at_most'] else 'at least'} {target['goal']:.3g}", *found]))
+    return "\n".join([*lines, "", f"Medians of {', '.join(repeats)} repeats, the seeds in their order.\n"])
+
+
+def _found(target: dict[str, Any] | None) -> str:
+    """A figure; one that was missed is bold, and what is not reached at all has none."""
+    if target is None or target["met"] is None:
+        return ""
+    number = "not reached" if "NOT reached" in target["what"] else f"{target['value']:.3g}"
+    return number if target["met"] else f"**{number}**"
 
 
 def _row(cells: list[str]) -> str:
@@ -121,10 +145,11 @@ def main(options: Any) -> None:
     """Keep the newest results of every case of the page, and make the page and its picture anew."""
     KEPT.mkdir(exist_ok=True)
     for case in (*(case for case, *_ in CASES), "hals-curves"):
-        if (RESULTS / f"{case}.json").exists():
-            record = json.loads((RESULTS / f"{case}.json").read_text())
-            record["machine"].pop("platform", None)
-            (KEPT / f"{case}.json").write_text(json.dumps(record, indent=1) + "\n")
+        for result in (RESULTS / f"{case}.json", *RESULTS.glob(f"{case}-seed*.json")):
+            if result.exists():
+                record = json.loads(result.read_text())
+                record["machine"].pop("platform", None)
+                (KEPT / result.name).write_text(json.dumps(record, indent=1) + "\n")
     (DOCS / "speed.md").write_text(page())
     draw(KEPT, DOCS / "images" / "speed.svg")
     print(f"written: {DOCS / 'speed.md'}")

@@ -86,7 +86,7 @@ def _plain(value: Any) -> Any:
 
 
 def finish(name: str, parts: list[dict[str, Any]], targets: list[Target], options: Any) -> None:
-    """Say which targets are met and write benchmarks/results/<name>.json."""
+    """Say which targets are met and write benchmarks/results/<name>.json, with the seed in its name if it is not 0."""
     if targets:
         print("\nTargets" + ("" if options.size == "full" else " (set for --size full, they mean little here)"))
     for target in targets:
@@ -102,6 +102,6 @@ def finish(name: str, parts: list[dict[str, Any]], targets: list[Target], option
         "targets": [_plain(asdict(target) | {"met": target.met}) for target in targets],
     }
     RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
+    path = RESULTS / f"{name}{f'-seed{options.seed}' if options.seed else ''}.json"
     path.write_text(json.dumps(record, indent=1))
     print(f"\nwritten: {path}")
