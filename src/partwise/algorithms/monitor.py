@@ -34,7 +34,7 @@ Array = npt.NDArray[Any]
 
 STATE = "half."  # before the names of what the halves add to a state,
 COLUMN = "half_"  # and to the history
-MEASURES = RecoveryMeasures.names
+MEASURES = RecoveryMeasures.names[1:]  # all but the error, which is the truth's
 NAMES = (*MEASURES, "potential", "contraction", "decoding", "alpha")
 LEVEL = 0.1  # the l of (A3): parts of one half within it are a start for those of the other
 # times the largest decoding error of a part: only above it a weight is one. The errors of some parts are all positive

@@ -13,6 +13,7 @@ from partwise.metrics import (
     RecoveryMeasures,
     initialization,
     recovery_measures,
+    total_correlation_error,
 )
 
 INF = float("inf")
@@ -159,6 +160,20 @@ class TestRecoveryMeasures:
             assert found[name] == pytest.approx(getattr(expected, name), rel=1e-9, abs=1e-14), name
         assert found["sigma_min"] == pytest.approx(sigma.min(), rel=1e-12)
 
+    @pytest.mark.parametrize("factor", [1e-200, 1e-3, 1.0, 1e200], ids=str)
+    @pytest.mark.parametrize("size", [0.0, 1e-12, 1e-6, 0.1, 0.5], ids=str)
+    def test_the_error_is_the_total_correlation_error(self, size: float, factor: float) -> None:
+        truth, _, _, _, H = built(size=size, noise=size)
+        signs = np.where(np.arange(len(H)) % 2, -factor, 1.0)[:, None]  # a multiple may have any sign
+        assert recovery_measures(signs * H, truth)["error"] == pytest.approx(
+            total_correlation_error(signs * H, truth), rel=1e-10, abs=1e-14 * len(truth)
+        )
+
+    def test_the_error_of_a_part_that_is_missed(self) -> None:
+        truth, _, _, _, H = built()
+        H[1] = H[0]  # and its nearest is taken twice
+        assert recovery_measures(H, truth)["error"] == pytest.approx(total_correlation_error(H, truth), rel=1e-12)
+
     def test_one_for_many(self) -> None:
         truth, _, _, _, H = built()
         measures = RecoveryMeasures(truth)
@@ -184,6 +199,7 @@ class TestRecoveryMeasures:
 
     def test_components_of_zeros(self) -> None:
         found = recovery_measures(np.zeros((2, 3)), np.eye(2, 3))
+        assert found.pop("error") == 2.0  # all of the truth is left
         assert set(found.values()) == {0.0}
         assert recovery_measures([[1, 0], [3, 0]], np.eye(2))["sigma_min"] == 0.0
 

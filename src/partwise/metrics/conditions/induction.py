@@ -208,7 +208,7 @@ class ProofMeasures:
             return dict.fromkeys(self.names, NAN)
         assert self._basis is not None
         with single_blas_thread():
-            order = linear_sum_assignment(self._basis.cosines(C), maximize=True)[1]
+            order = linear_sum_assignment(self._basis.cosines(*self._basis.coordinates(C)), maximize=True)[1]
             now, moved, parts = (self._parts(M[order]) for M in (C, C + step * (scale * U - C), U))
             try:
                 lemmas = lemma_constants(now, parts, threshold=threshold, noise=1.0)
@@ -221,7 +221,7 @@ class ProofMeasures:
 
     def _parts(self, C: Matrix) -> Initialization:
         assert self._basis is not None
-        sigma, scales, E, N = self._basis.parts(C, rescale=False)
+        sigma, scales, E, N = self._basis.parts(*self._basis.coordinates(C), rescale=False)
         return Initialization(
             sigma=sigma,
             E=E,

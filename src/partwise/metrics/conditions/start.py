@@ -217,7 +217,7 @@ def initialization(
             "truth has linearly dependent components: then E is not determined (assumption A1).", parameter="truth"
         )
     permutation = found.permutation if match else np.arange(len(T))
-    sigma, scales, E, N = basis.parts(C[permutation], rescale=rescale, absolute=absolute)
+    sigma, scales, E, N = basis.parts(*basis.coordinates(C[permutation]), rescale=rescale, absolute=absolute)
     sigma = sigma / scales
     return Initialization(
         sigma=sigma,
@@ -255,7 +255,7 @@ class RecoveryMeasures:
     {'E_s': 0.5, 'E_plus': 0.5, 'E_minus': 0.0, 'sigma_min': 2.0, 'N_1': 0.5}
     """
 
-    names = ("E_2", "E_1", "E_s", "E_plus", "E_minus", "sigma_min", "N_2", "N_1", "N_inf")
+    names = ("error", "E_2", "E_1", "E_s", "E_plus", "E_minus", "sigma_min", "N_2", "N_1", "N_inf")
 
     def __init__(self, truth: Any, *, rescale: bool = True) -> None:
         T = as_components("truth", truth)
@@ -274,9 +274,11 @@ class RecoveryMeasures:
             return self._measure(C, self._basis)
 
     def _measure(self, C: Matrix, basis: Basis) -> dict[str, float]:
-        order = linear_sum_assignment(basis.cosines(C), maximize=True)[1]
-        sigma, _, E, N = basis.parts(C[order], rescale=self.rescale)
-        return {**norms(E), "sigma_min": float(sigma.min()), **outside_norms(N)}
+        B, N = basis.coordinates(C)
+        error = basis.total_error(B, N)
+        order = linear_sum_assignment(basis.cosines(B, N), maximize=True)[1]
+        sigma, _, E, N = basis.parts(B[order], N[order], rescale=self.rescale)
+        return {"error": error, **norms(E), "sigma_min": float(sigma.min()), **outside_norms(N)}
 
 
 def recovery_measures(H: npt.ArrayLike, truth: Any, *, rescale: bool = True) -> dict[str, float]:
@@ -296,9 +298,10 @@ def recovery_measures(H: npt.ArrayLike, truth: Any, *, rescale: bool = True) -> 
     Returns
     -------
     dict of str to float
-        "E_2" (spectral norm of E), "E_1" (largest sum of magnitudes of a component), "E_s" (symmetrised norm), "E_plus"
-        and "E_minus" (that of the positive and negative part), "sigma_min" (smallest entry of Sigma, before rescaling),
-        "N_2" (spectral norm of N), "N_1" (its largest sum of a component) and "N_inf" (of a feature).
+        "error" (that of `total_correlation_error`), "E_2" (spectral norm of E), "E_1" (largest sum of magnitudes of a
+        component), "E_s" (symmetrised norm), "E_plus" and "E_minus" (that of the positive and negative part),
+        "sigma_min" (smallest entry of Sigma, before rescaling), "N_2" (spectral norm of N), "N_1" (its largest sum of a
+        component) and "N_inf" (of a feature).
         All are NaN if ``H`` is not finite or has another number of components, or if the truth is dependent.
 
     References
