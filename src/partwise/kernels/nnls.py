@@ -17,8 +17,7 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 Places = npt.NDArray[np.uint64]
 
-LANES = 32  # rows factored side by side: long enough to fill vector registers, small enough for the L2 cache,
-FEW_LANES, MANY = 8, 128  # and so many with more components than this
+LANES = 32  # rows factored side by side: one turn of a loop over vectors, small enough for the L2 cache
 PANEL = 4  # rows of a factor that are taken from the others at once: what is updated is then read and written a quarter
 EPS = 2.0**-52  # the spacing of float64 at 1
 ROUNDING = 4.0 * EPS  # violations below this times (largest |b| + sum of w) are rounding error
@@ -138,14 +137,14 @@ def solve_supports(G: Array, B: Array, W: Array) -> None:
     order, sizes = _by_support_size(W)
     padded = np.zeros((k + 1, k + 1))
     padded[:k, :k] = G
-    lanes = LANES if k <= MANY else FEW_LANES
-    A = np.empty((k + PANEL, k + PANEL, lanes))
-    P = np.empty((k + PANEL, lanes), np.uint64)  # without a sign no negative index has to be thought of
-    smallest = np.empty(lanes)
-    for start in range(0, n, lanes):
-        here = order[start : start + lanes]
+    flat, most = padded.ravel(), PANEL + (sizes.max() if n else 0)
+    A = np.empty((most, most, LANES))
+    P = np.empty((most, LANES), np.uint64)  # without a sign no negative index has to be thought of
+    smallest = np.empty(LANES)
+    for start in range(0, n, LANES):
+        here = order[start : start + LANES]
         width = (sizes[start + here.shape[0] - 1] + PANEL - 1) // PANEL * PANEL
-        _load_lanes(padded.ravel(), B, W, here, width, P, A)
+        _load_lanes(flat, B, W, here, width, P, A)
         smallest[:] = 1.0
         _factor_lanes(A, width, smallest)
         _back_substitute_lanes(A, width)
