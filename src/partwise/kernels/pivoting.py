@@ -100,8 +100,8 @@ def pivot_zeros(F: Array, f: Array, W: Array, most: int) -> None:  # noqa: C901 
     """Write the solution of every row of ``f`` into ``W``; ``F`` is the inverse of the Gram matrix.
 
     A row of which more than ``most`` entries are negative without the constraint is left with these at zero: its
-    support is the smaller problem.  One that does not end, or is not finite, is left as it comes out, at least zero: what is
-    optimal is for the caller to verify.
+    support is the smaller problem.  One that does not end, or is not finite, is left as it comes out, at least zero:
+    what is optimal is for the caller to verify.
     """
     n, k = f.shape
     L = np.empty((k, k))
