@@ -126,7 +126,7 @@ def separability(points: Points, anchors: Index, margins: Array) -> Separability
         nothing = np.empty(0)
         return Separability(anchors, nothing, nothing, nothing, 0.0, np.nan, 0.0, 0.0)
     A = points.take(anchors)
-    has = A.any(axis=0)  # of sparse data a tenth, and where no anchor has anything their span has nothing
+    has = np.asarray(A.any(axis=0))  # of sparse data a tenth, and where no anchor has anything their span has nothing
     has[: len(A)] = True
     Q = np.zeros(A.T.shape)
     Q[has], R = np.linalg.qr(A[:, has].T)

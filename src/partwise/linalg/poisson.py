@@ -57,7 +57,7 @@ class Components:
     l2: float
 
     @classmethod
-    def of(cls, Ht: Array, sums: Array | None = None, *, l1: float = 0.0, l2: float = 0.0) -> Components:
+    def of(cls, Ht: Array, sums: Any = None, *, l1: float = 0.0, l2: float = 0.0) -> Components:
         """Of components that come a feature a row, and their sums if these are known."""
         Ht = np.asarray(Ht, np.float64)
         t = (Ht.sum(axis=0) if sums is None else sums) + l1
