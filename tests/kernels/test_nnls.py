@@ -32,8 +32,8 @@ def finished(G: np.ndarray, B: np.ndarray, W: np.ndarray) -> np.ndarray:
 # --- solve_supports -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 50])
-@pytest.mark.parametrize("k", [1, 2, 9])
+@pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 50])
+@pytest.mark.parametrize("k", [1, 2, 4, 5, 9, 14, 130])
 def test_solve_supports_solves_on_each_support(n: int, k: int) -> None:
     G, _, _, _ = problem(1, k)
     rng = np.random.default_rng(n)
@@ -42,6 +42,17 @@ def test_solve_supports_solves_on_each_support(n: int, k: int) -> None:
     W = (exact > 0).astype(float)
     solve_supports(G, B, W)
     np.testing.assert_allclose(W, exact, rtol=1e-9, atol=1e-12)
+
+
+def test_solve_supports_gives_the_same_bits_beside_other_rows() -> None:
+    G, B, _, _ = problem(70, 21)
+    W = np.maximum(np.random.default_rng(1).standard_normal((70, 21)), 0.0)
+    together = W.copy()
+    solve_supports(G, B, together)
+    for i in range(70):
+        alone = W[i : i + 1].copy()
+        solve_supports(G, B[i : i + 1], alone)
+        np.testing.assert_array_equal(together[i], alone[0])
 
 
 def test_solve_supports_sets_what_comes_out_negative_to_zero() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.algorithms.points import Index, Points
-from partwise.linalg.nnls import Gram, decode_block, nnls
+from partwise.linalg.nnls import Gram, decode_block
 from partwise.sources import blocks
 
 Array = npt.NDArray[Any]
@@ -126,7 +126,10 @@ def separability(points: Points, anchors: Index, margins: Array) -> Separability
         nothing = np.empty(0)
         return Separability(anchors, nothing, nothing, nothing, 0.0, np.nan, 0.0, 0.0)
     A = points.take(anchors)
-    Q, R = np.linalg.qr(A.T)
+    has = np.asarray(A.any(axis=0))  # of sparse data a tenth, and where no anchor has anything their span has nothing
+    has[: len(A)] = True
+    Q = np.zeros(A.T.shape)
+    Q[has], R = np.linalg.qr(A[:, has].T)
     C = np.ascontiguousarray(R.T)  # the anchors in coordinates along the columns of Q
     values = np.linalg.svd(R, compute_uv=False)
     lengths = blocks.norms(A)
@@ -151,7 +154,7 @@ def _apart(C: Array, i: int) -> float:
     if len(C) == 1:
         return float(np.linalg.norm(C[0]))
     others = np.delete(C, i, axis=0)
-    return float(np.linalg.norm(C[i] - np.asarray(nnls(others, C[i : i + 1])) @ others))
+    return float(np.linalg.norm(C[i] - decode_block(C[i : i + 1], Gram.of(others, np.float64)) @ others))
 
 
 def _within(along: Array, numbers: Index, *, gram: Gram) -> tuple[Array, float]:

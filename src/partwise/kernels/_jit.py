@@ -58,11 +58,6 @@ def jit(function: F, options: dict[str, Any] = _OPTIONS) -> F:
     return cast(F, compiled)
 
 
-def jit_quotients(function: F) -> F:
-    """As `jit`, and quotients may be products with reciprocals: loops around a division become twice as fast."""
-    return jit(function, _OPTIONS | {"fastmath": _OPTIONS["fastmath"] | {"arcp"}})
-
-
 def jit_in_order(function: F) -> F:
     """As `jit`, with sums in the order that is written: the same bits as another kernel that adds in this order."""
     return jit(function, _OPTIONS | {"fastmath": _OPTIONS["fastmath"] - {"reassoc"}})

@@ -15,8 +15,10 @@ from partwise.kernels._jit import jit
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
+Places = npt.NDArray[np.uint64]
 
-LANES = 16  # rows factored side by side: long enough to fill vector registers, small enough for the L2 cache
+LANES = 32  # rows factored side by side: one turn of a loop over vectors, small enough for the L2 cache
+PANEL = 4  # rows of a factor that are taken from the others at once: what is updated is then read and written a quarter
 EPS = 2.0**-52  # the spacing of float64 at 1
 ROUNDING = 4.0 * EPS  # violations below this times (largest |b| + sum of w) are rounding error
 
@@ -45,75 +47,79 @@ def _by_support_size(W: Array) -> tuple[Index, Index]:
 
 
 @jit
-def _load_lanes(G: Array, B: Array, W: Array, rows: Index, width: int, P: Index, A: Array, Y: Array) -> None:
-    """Gather each lane's passive block of ``G`` and right-hand side, padded with the identity.
+def _load_lanes(G: Array, B: Array, W: Array, rows: Index, width: int, P: Places, A: Array) -> None:
+    """Gather each lane's passive block of ``G``, its right-hand side beside it, padded with the identity.
 
-    ``P[i, s]`` is the i-th passive index of lane s, or k beyond the last; ``G`` comes with a zero row and column k.
+    ``P[i, s]`` is the i-th passive index of lane s, or k beyond the last; ``G`` comes with a zero row and column k, as
+    one line.  All loops are without branches, which could not be foreseen here.
     """
     k = B.shape[1]
     lanes = A.shape[2]
+    stride, none = np.uint64(k + 1), np.uint64(k)
     for s in range(lanes):
         p = 0
         if s < rows.shape[0]:
             w = W[rows[s]]
             b = B[rows[s]]
-            for j in range(k):
-                if w[j] > 0.0:
-                    P[p, s] = j
-                    Y[p, s] = b[j]
-                    p += 1
+            for j in range(k):  # the next positive entry overwrites what is not one
+                P[p, s] = j
+                A[p, width, s] = b[j]
+                p += w[j] > 0.0
         for i in range(p, width):
-            P[i, s] = k
-            Y[i, s] = 0.0
+            P[i, s] = none
+            A[i, width, s] = 0.0
     for i in range(width):
         Pi = P[i]
         for j in range(i, width):
             Pj = P[j]
             a = A[i, j]
             for s in range(lanes):
-                a[s] = G[Pi[s], Pj[s]]
+                a[s] = G[Pi[s] * stride + Pj[s]]
         a = A[i, i]
         for s in range(lanes):
-            if Pi[s] == k:
+            if Pi[s] == none:
                 a[s] = 1.0
 
 
 @jit
-def _factor_lanes(A: Array, Y: Array, width: int, smallest: Array) -> None:
-    """Right-looking Cholesky ``A = U' U`` of all lanes at once with the forward substitution on ``Y``."""
+def _factor_lanes(A: Array, width: int, smallest: Array) -> None:
+    """Right-looking Cholesky ``A = U' U`` of all lanes at once, with the forward substitution in the last column."""
     lanes = A.shape[2]
-    for i in range(width):
-        d = A[i, i]
-        for s in range(lanes):
-            smallest[s] = min(smallest[s], d[s])
-            d[s] = 1.0 / np.sqrt(max(d[s], EPS))
-        y = Y[i]
-        for s in range(lanes):
-            y[s] *= d[s]
-        for j in range(i + 1, width):
-            a = A[i, j]
+    for first in range(0, width, PANEL):
+        end = first + PANEL
+        for i in range(first, end):
+            d = A[i, i]
             for s in range(lanes):
-                a[s] *= d[s]
-        for r in range(i + 1, width):
-            f = A[i, r]
-            c = Y[r]
-            for s in range(lanes):
-                c[s] -= f[s] * y[s]
-            for j in range(r, width):
-                c = A[r, j]
-                u = A[i, j]
+                smallest[s] = min(smallest[s], d[s])
+                d[s] = 1.0 / np.sqrt(max(d[s], EPS))
+            for j in range(i + 1, width + 1):
+                a = A[i, j]
                 for s in range(lanes):
-                    c[s] -= f[s] * u[s]
+                    a[s] *= d[s]
+            for r in range(i + 1, end):
+                f = A[i, r]
+                for j in range(r, width + 1):
+                    c = A[r, j]
+                    u = A[i, j]
+                    for s in range(lanes):
+                        c[s] -= f[s] * u[s]
+        for r in range(end, width):
+            f0, f1, f2, f3 = A[first, r], A[first + 1, r], A[first + 2, r], A[first + 3, r]
+            for j in range(r, width + 1):
+                c = A[r, j]
+                u0, u1, u2, u3 = A[first, j], A[first + 1, j], A[first + 2, j], A[first + 3, j]
+                for s in range(lanes):
+                    c[s] -= (f0[s] * u0[s] + f1[s] * u1[s]) + (f2[s] * u2[s] + f3[s] * u3[s])
 
 
 @jit
-def _back_substitute_lanes(A: Array, Y: Array, width: int) -> None:
+def _back_substitute_lanes(A: Array, width: int) -> None:
     lanes = A.shape[2]
     for i in range(width - 1, -1, -1):
-        y = Y[i]
+        y = A[i, width]
         for j in range(i + 1, width):
             f = A[i, j]
-            u = Y[j]
+            u = A[j, width]
             for s in range(lanes):
                 y[s] -= f[s] * u[s]
         d = A[i, i]
@@ -131,22 +137,22 @@ def solve_supports(G: Array, B: Array, W: Array) -> None:
     order, sizes = _by_support_size(W)
     padded = np.zeros((k + 1, k + 1))
     padded[:k, :k] = G
-    A = np.empty((k, k, LANES))
-    Y = np.empty((k, LANES))
-    P = np.empty((k, LANES), np.int64)
+    flat, most = padded.ravel(), PANEL + (sizes.max() if n else 0)
+    A = np.empty((most, most, LANES))
+    P = np.empty((most, LANES), np.uint64)  # without a sign no negative index has to be thought of
     smallest = np.empty(LANES)
     for start in range(0, n, LANES):
         here = order[start : start + LANES]
-        width = sizes[start + here.shape[0] - 1]
-        _load_lanes(padded, B, W, here, width, P, A, Y)
+        width = (sizes[start + here.shape[0] - 1] + PANEL - 1) // PANEL * PANEL
+        _load_lanes(flat, B, W, here, width, P, A)
         smallest[:] = 1.0
-        _factor_lanes(A, Y, width, smallest)
-        _back_substitute_lanes(A, Y, width)
+        _factor_lanes(A, width, smallest)
+        _back_substitute_lanes(A, width)
         for s in range(here.shape[0]):
             if smallest[s] > 64.0 * k * EPS:
                 w = W[here[s]]
                 for i in range(sizes[start + s]):
-                    w[P[i, s]] = max(Y[i, s], 0.0)
+                    w[P[i, s]] = max(A[i, width, s], 0.0)
 
 
 @jit

@@ -99,9 +99,9 @@ def _exchange(y: Array, p: int, Z: Index, w: Array, inside: Array, least: float,
 def pivot_zeros(F: Array, f: Array, W: Array, most: int) -> None:  # noqa: C901 - the loops share what calls would have to pass
     """Write the solution of every row of ``f`` into ``W``; ``F`` is the inverse of the Gram matrix.
 
-    A row of which more than ``most`` entries are negative without the constraint is left at zero: its support is the
-    smaller problem.  One that does not end, or is not finite, is left as it comes out, at least zero: what is
-    optimal is for the caller to verify.
+    A row of which more than ``most`` entries are negative without the constraint is left with these at zero: its
+    support is the smaller problem.  One that does not end, or is not finite, is left as it comes out, at least zero:
+    what is optimal is for the caller to verify.
     """
     n, k = f.shape
     L = np.empty((k, k))
@@ -115,15 +115,18 @@ def pivot_zeros(F: Array, f: Array, W: Array, most: int) -> None:  # noqa: C901 
         p = 0
         for j in range(k):
             size = max(size, abs(fi[j]))
+            w[j] = max(fi[j], 0.0)
+            p += fi[j] < 0.0
+        if p > most:
+            continue
+        p = 0
+        for j in range(k):
             w[j] = fi[j]
             inside[j] = 0.0
             if fi[j] < 0.0:
                 inside[j] = 1.0
                 Z[p] = j
                 p += 1
-        if p > most:
-            w[:] = 0.0
-            continue
         least = -NEGATIVE * size
         start = 0
         fewest = k + 1

@@ -18,13 +18,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from partwise.kernels._jit import inlined, jit, jit_quotients
+from partwise.kernels._jit import inlined, jit
 from partwise.kernels.nnls import finish
+from partwise.kernels.sparse import csr_dot
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int32]
 Places = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 # Of counts with sum one and components with sum one, a product below this says that nothing explains an entry: no
 # component has it.  Its square, in curvatures, is still far from underflow.
@@ -37,14 +37,40 @@ NEWTON = 1e-3  # changes of y, relative to it, that are so small that a Newton s
 HALVINGS = 60  # of a step at most: it is then below the spacing of numbers
 PROMISED = 1e-4  # share of the fall along the slope that a step must bring (Armijo)
 
+_row_sums = inlined(vars(csr_dot)["py_func"])  # its sums stay in registers: half the time of a loop
+
 
 @inlined
-def _load(indices: Index, data: Array, F: Array, h: Array, x: Array, total: float) -> None:
+def _shares(data: Array, total: float, x: Array) -> None:
+    for t in range(data.shape[0]):
+        x[t] = data[t] / total
+
+
+@inlined
+def _load(indices: Index, F: Array, chosen: Places, h: Array) -> None:
     for t in range(indices.shape[0]):
         row = F[indices[t]]
-        x[t] = data[t] / total
-        for l in range(row.shape[0]):
-            h[l, t] = row[l]
+        for l in range(chosen.shape[0]):
+            h[l, t] = row[chosen[l]]
+
+
+@inlined
+def _explain(indices: Index, F: Array, u: Array, y: Array) -> None:
+    """``y_t = u . F_t``: two entries at a time, so that one waits for its sum while the other is added up."""
+    c = indices.shape[0]
+    for t in range(0, c - 1, 2):
+        one, other = F[indices[t]], F[indices[t + 1]]
+        first, second = 0.0, 0.0
+        for l in range(u.shape[0]):
+            first += u[l] * one[l]
+            second += u[l] * other[l]
+        y[t] = first
+        y[t + 1] = second
+    if c % 2:
+        one, first = F[indices[c - 1]], 0.0
+        for l in range(u.shape[0]):
+            first += u[l] * one[l]
+        y[c - 1] = first
 
 
 @inlined
@@ -84,17 +110,15 @@ def _share(line: Array, q: Array, c: int) -> float:
 
 
 @inlined
-def _sweep(h: Array, x: Array, ridge: Array, c: int, resting: Flags, y: Array, q: Array, u: Array) -> None:
-    """One step for each coordinate in turn, but those that rest, with ``y`` and ``q = 1 / y`` kept up to date.
+def _sweep(h: Array, x: Array, ridge: Array, c: int, moving: Places, y: Array, q: Array, u: Array) -> None:
+    """One step for each moving coordinate in turn, with ``y`` and ``q = 1 / y`` kept up to date.
 
     The pull is a sum of hyperbolas ``a / (u + b)``.  One hyperbola with its value and slope (Newton's method on
     ``1 / pull``, which is concave in u) gives the step: exact where one entry decides, and from below it never goes too
     far, as plain Newton steps do not (Hsieh & Dhillon 2011), but it goes further.  From above it may: see ``FALL``.
     """
-    for l in range(u.shape[0]):
-        if resting[l]:
-            continue
-        line = h[l]
+    for i in range(moving.shape[0]):
+        l, line = moving[i], h[i]
         pull = 0.0
         slope = 0.0
         for t in range(c):
@@ -158,56 +182,6 @@ def _give_back(u: Array, t: Array, total: float, w: Array, held: int) -> None:
         w[l] = u[l] * total / t[l] if t[l] > 0.0 else 0.0
 
 
-@jit_quotients
-def multiply(
-    indptr: Index,
-    indices: Index,
-    data: Array,
-    F: Array,
-    t: Array,
-    l2: float,
-    mean: Array,
-    valued: bool,
-    W: Array,
-    held: int,
-) -> tuple[float, float, float]:
-    """One multiplicative (EM) step for every row of ``W``, in place; returns what :func:`descend` does."""
-    k = W.shape[1]
-    u, ridge, pull = np.empty(k), np.empty(k), np.empty(k)
-    residual, mass, value = 0.0, 0.0, 0.0
-    for i in range(W.shape[0]):
-        a, b = indptr[i], indptr[i + 1]
-        total = data[a:b].sum()
-        if total <= 0.0:
-            missed, had = _emptied(t, mean, W[i], held)
-            residual += missed
-            mass += had
-            continue
-        _unit_free(W[i], t, l2, total, u, ridge)
-        scale = 1.0 / total
-        pull[:] = 0.0
-        for s in range(a, b):
-            row, y = F[indices[s]], UNEXPLAINED
-            for l in range(k):
-                y += u[l] * row[l]
-            f = data[s] * scale / y
-            for l in range(k):
-                pull[l] += f * row[l]
-        for l in range(held, k):
-            push = 1.0 + ridge[l] * u[l]
-            mass += total * u[l] * push
-            residual += _missed(pull[l], push, u[l], total, mean[l] * t[l])
-            u[l] *= np.sqrt(pull[l] / push) if l2 > 0.0 else pull[l] / push
-        if valued:
-            for s in range(a, b):
-                row, y = F[indices[s]], UNEXPLAINED
-                for l in range(k):
-                    y += u[l] * row[l]
-                value += data[s] * (np.log(data[s] * scale / y) - 1.0)
-        _give_back(u, t, total, W[i], held)
-    return residual, mass, value
-
-
 @jit
 def descend(
     indptr: Index,
@@ -218,49 +192,61 @@ def descend(
     l2: float,
     mean: Array,
     sweeps: int,
-    valued: bool,
     W: Array,
     held: int,
-) -> tuple[float, float, float]:
+    ratio: Array,
+) -> tuple[float, float]:
     """Update every row of ``W`` in place by coordinate sweeps; zeros that nothing pulls up rest in them.
 
-    The first ``held`` coordinates of every row stay as they are, to the bit, and count in no residual.  Returns the
-    residual of the optimality conditions that the rows came with, in units of mass (see ``_missed``), the mass that
-    they came with, and at the end, if ``valued``, the sum of ``x log(x / y) - x``.
+    Without sweeps it is one multiplicative (EM) step. The first ``held`` coordinates of every row stay as they are, to
+    the bit, and count in no residual.  Returns the residual of the optimality conditions that the rows came with, in
+    units of mass (see ``_missed``), and the mass that they came with.  ``ratio``, if it has room, gets the counts over
+    what is said of them in the end, ``x / y``.
     """
     k = W.shape[1]
     most = _most(indptr)
-    room, x, y, q = np.empty(k * most), np.empty(most), np.empty(most), np.empty(most)
-    u, ridge, resting = np.empty(k), np.empty(k), np.empty(k, np.bool_)
-    residual, mass, value = 0.0, 0.0, 0.0
+    room, x, y, q, r = np.empty(k * most), np.empty(most), np.empty(most), np.empty(most), np.empty(most)
+    u, ridge, pulls, moving = np.empty(k), np.empty(k), np.empty((1, k)), np.empty(k, np.int64)
+    span, pull = np.zeros(2, np.int32), pulls[0]
+    residual, mass = 0.0, 0.0
     for i in range(W.shape[0]):
         a, b = indptr[i], indptr[i + 1]
-        c = b - a
+        c, near = b - a, indices[a:b]
         total = data[a:b].sum()
         if total <= 0.0:
             missed, had = _emptied(t, mean, W[i], held)
             residual += missed
             mass += had
             continue
-        h = room[: k * c].reshape(k, c)  # lines of their own length: a short row then fills few lines of the cache
-        _load(indices[a:b], data[a:b], F, h, x, total)
+        _shares(data[a:b], total, x)
         _unit_free(W[i], t, l2, total, u, ridge)
-        _products(h, u, c, y)
+        _explain(near, F, u, y)
         _inverses(y, c, q)
-        resting[:held] = True
+        for s in range(c):
+            r[s] = x[s] * q[s]
+        span[1] = c
+        _row_sums(span, near, r, F, pulls)  # what the counts pull with: sum_t x_t F_t / y_t
+        p = 0
         for l in range(held, k):
-            pull, push = _pull(h[l], x, q, c), 1.0 + ridge[l] * u[l]
+            push = 1.0 + ridge[l] * u[l]
             mass += total * u[l] * push
-            residual += _missed(pull, push, u[l], total, mean[l] * t[l])
-            resting[l] = u[l] == 0.0 and pull <= push
-        for _ in range(sweeps):
-            _sweep(h, x, ridge, c, resting, y, q, u)
-        if valued:
-            _products(h, u, c, y)
+            residual += _missed(pull[l], push, u[l], total, mean[l] * t[l])
+            if not sweeps:
+                u[l] *= np.sqrt(pull[l] / push) if l2 > 0.0 else pull[l] / push
+            elif u[l] != 0.0 or pull[l] > push:
+                moving[p] = l
+                p += 1
+        if p:
+            h = room[: p * c].reshape(p, c)  # lines of their own length: a short row then fills few lines of the cache
+            _load(near, F, moving[:p], h)
+            for _ in range(sweeps):
+                _sweep(h, x, ridge, c, moving[:p], y, q, u)
+        if ratio.shape[0]:
+            _explain(near, F, u, y)
             for s in range(c):
-                value += data[a + s] * (np.log(x[s] / max(y[s], UNEXPLAINED)) - 1.0)
+                ratio[a + s] = x[s] / max(y[s], UNEXPLAINED)
         _give_back(u, t, total, W[i], held)
-    return residual, mass, value
+    return residual, mass
 
 
 @jit
@@ -362,6 +348,7 @@ def solve(indptr: Index, indices: Index, data: Array, F: Array, t: Array, l2: fl
     most = _most(indptr)
     room, x, y, q, r = np.empty(k * most), np.empty(most), np.empty(most), np.empty(most), np.empty(most)
     u, best, ridge, g, d = np.empty(k), np.empty(k), np.zeros(k), np.empty(k), np.empty(k)
+    every = np.arange(k)
     for i in range(W.shape[0]):
         a, b = indptr[i], indptr[i + 1]
         c, w = b - a, W[i]
@@ -371,7 +358,8 @@ def solve(indptr: Index, indices: Index, data: Array, F: Array, t: Array, l2: fl
             w[:] = 0.0
             continue
         h = room[: k * c].reshape(k, c)
-        _load(indices[a:b], data[a:b], F, h, x, total)
+        _shares(data[a:b], total, x)
+        _load(indices[a:b], F, every, h)
         _unit_free(w, t, l2, total, u, ridge)
         least = np.inf
         for _ in range(STEPS):

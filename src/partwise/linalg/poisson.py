@@ -57,10 +57,10 @@ class Components:
     l2: float
 
     @classmethod
-    def of(cls, Ht: Array, *, l1: float = 0.0, l2: float = 0.0) -> Components:
-        """Of components that come a feature a row."""
+    def of(cls, Ht: Array, sums: Any = None, *, l1: float = 0.0, l2: float = 0.0) -> Components:
+        """Of components that come a feature a row, and their sums if these are known."""
         Ht = np.asarray(Ht, np.float64)
-        t = Ht.sum(axis=0) + l1
+        t = (Ht.sum(axis=0) if sums is None else sums) + l1
         return cls(np.ascontiguousarray(Ht / np.where(t > 0.0, t, 1.0)), t, l2)
 
 
@@ -123,7 +123,7 @@ def certified_block(block: Block, components: Components) -> tuple[Array, Array]
     share = 1.0 / max(1, int(np.count_nonzero(t)))
     W = np.outer(blocks.row_sums(X), np.divide(share, t, out=np.zeros_like(t), where=t > 0.0))
     kkt, csr = np.empty(len(W)), (X.indptr, X.indices, X.data)
-    descend(*csr, F, t, components.l2, np.zeros_like(t), FIRST_SWEEPS, False, W, 0)
+    descend(*csr, F, t, components.l2, np.zeros_like(t), FIRST_SWEEPS, W, 0, np.empty(0))
     solve(*csr, F, t, components.l2, W, kkt)
     return W.astype(block.dtype, copy=False), kkt
 

@@ -185,10 +185,7 @@ def _residual_block(block: Block, W: Array, *, Ht: Array, exact: bool) -> tuple[
             R = blocks.to_dense(block[a:b]) - W[a:b] @ Ht.T
             total += float(np.vdot(R, R))
         return total, norm, np.zeros((k, k))
-    cross = 0.0
-    for rows, part in blocks.row_parts(block):
-        at = blocks.product_at(part, W[rows], Ht).astype(np.float64, copy=False)
-        cross += float(np.dot(blocks.values(part).astype(np.float64, copy=False), at))
+    cross = float(np.vdot(blocks.dot(block, Ht.astype(np.float64, copy=False)), W))
     return norm - 2.0 * cross, norm, W.T.astype(np.float64) @ W
 
 

@@ -137,7 +137,7 @@ class DaskSource(Named):
         if combine is None:
             rows = [_call(_as_rows, task, kind) for task in tasks]
             return DaskRows(self._persist(rows), self, width, kind)
-        rows = [_call(_as_rows, task[0], kind) for task in tasks]
+        rows = [_call(_rows_in, task, kind) for task in tasks]
         small = pairwise_tree([task[1] for task in tasks], lambda a, b: _call(_run, combine, a, b))
         *kept, small = self._persist([*rows, small])
         return DaskRows(kept, self, width, kind), self.compute(small)[0]
@@ -291,6 +291,10 @@ def _rows_between(x: Any, a: int, b: int) -> Block:
 
 def _as_rows(rows: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     return np.asarray(rows, dtype)
+
+
+def _rows_in(found: tuple[npt.NDArray[Any], Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    return _as_rows(found[0], dtype)
 
 
 def _stack(*parts: Block) -> Block:

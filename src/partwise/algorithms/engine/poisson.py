@@ -26,7 +26,7 @@ from partwise.algorithms.engine.factor import PLAIN, Factor
 from partwise.algorithms.engine.multiplicative import even_weights
 from partwise.algorithms.loop import Progress, State
 from partwise.exceptions import InputError
-from partwise.kernels.poisson import descend, multiply
+from partwise.kernels.poisson import descend
 from partwise.linalg.poisson import Components
 from partwise.sources import RowSource, add, blocks
 from partwise.sources.copies import both_ways
@@ -107,12 +107,14 @@ class Both:
 
     def round(self, source: RowSource, W: Rows, W_sums: Array, H: Array, sweeps: int, beta: float) -> Round:
         """One round from weights and (extrapolated) components; the new weights are extrapolated by ``beta``."""
-        n, k = W.shape
-        half = partial(_half_block, on=self.on_W, other=_prepared(H, self.on_W), mean=W_sums / n, sweeps=sweeps)
+        (n, k), H_sums = W.shape, H.sum(axis=0)
+        other = Components.of(H, H_sums, **self.on_W.elastic)
+        half = partial(_half_block, on=self.on_W, other=other, mean=W_sums / n, sweeps=sweeps)
         step = partial(half, beta=beta, valued=False)
         W, (missed, mass, _, sums, penalty) = self.samples.map_rows(step, W, width=k, combine=add)
         on = self.on_H
-        half = partial(_half_block, on=on, other=_prepared(W, on), mean=H.mean(axis=0), sweeps=sweeps, held=held(on))
+        other = Components.of(W, sums, **on.elastic)
+        half = partial(_half_block, on=on, other=other, mean=H_sums / len(H), sweeps=sweeps, held=held(on))
         step = partial(half, beta=0.0, valued=True)
         new, (missed_H, mass_H, value, H_sums, penalty_H) = self.features.map_rows(step, H, width=k, combine=add)
         objective = max(value + float(sums @ H_sums), 0.0) + penalty + penalty_H
@@ -147,7 +149,8 @@ class Once:
     def round(self, source: RowSource, W: Rows, W_sums: Array, H: Array, sweeps: int, beta: float) -> Round:
         """See :class:`Both`."""
         n, k = W.shape
-        half = partial(_pass_block, on=self.on_W, other=_prepared(H, self.on_W), mean=W_sums / n, sweeps=sweeps)
+        other = Components.of(H, **self.on_W.elastic)
+        half = partial(_pass_block, on=self.on_W, other=other, mean=W_sums / n, sweeps=sweeps)
         step = partial(half, beta=beta, valued=False, H=H)
         W, stats = source.map_rows(step, W, width=k, dtype=np.float64, combine=add)
         missed, mass, _, sums, _, negative = stats
@@ -267,10 +270,6 @@ def _state(
     return {"W": W, "W_sums": W_sums, "H": H, **numbers} | ({} if ahead is None else {"ahead": ahead})
 
 
-def _prepared(factor: Array, on: Factor) -> Components:
-    return Components.of(factor, **on.elastic)
-
-
 def _half_block(
     block: Block,
     W: Array,
@@ -284,13 +283,16 @@ def _half_block(
     held: int = 0,
 ) -> tuple[Array, tuple[Any, ...]]:
     """Of counts as CSR."""
-    new = W.copy()
+    new, ratio = W.copy(), np.empty(block.nnz if valued else 0)
     problem = block.indptr, block.indices, block.data, other.F, other.t, other.l2, mean
-    measured = descend(*problem, sweeps, valued, new, held) if sweeps else multiply(*problem, valued, new, held)
+    measured = descend(*problem, sweeps, new, held, ratio)
+    np.log(ratio, out=ratio)  # here and not in the kernel: NumPy takes several logarithms at a time
+    ratio -= 1.0
+    value = float(block.data @ ratio) if valued else 0.0
     if beta:
         new += beta * (new - W)
         np.maximum(new, 0.0, out=new)
-    return new, (*measured, _sums(block, new), on.value(new))
+    return new, (*measured, value, _sums(block, new), on.value(new))
 
 
 def _pass_block(block: Block, W: Array, *, H: Array, **how: Any) -> tuple[Array, tuple[Any, ...]]:
@@ -304,7 +306,9 @@ def _value_block(block: Block, W: Array, *, H: Array, on_W: Factor) -> tuple[flo
 
 
 def _sums(block: Block, W: Array) -> Array:
-    return np.asarray(W.sum(axis=0))
+    return np.asarray(
+        np.ones(len(W)) @ W
+    )  # by BLAS, which has one thread here: NumPy's own sum takes ten times as long
 
 
 def _share(missed: float, mass: float) -> float:
