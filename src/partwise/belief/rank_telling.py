@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 from partwise.belief.rank_rule import AGAIN, STRONG
 from partwise.estimators.telling import samples
+from partwise.noise.telling import cut_off
 
 if TYPE_CHECKING:
     from partwise.belief.rank import RankChoice
 
 
 def sentence(choice: RankChoice) -> str:
-    """What was found, why it is believed, or not, and which samples had no say."""
+    """What was found, why it is believed, or not, which samples had no say, and where readings end."""
     found = _found(choice)
     if choice.odd_samples and not _between_odd(choice):
         found += f"; set aside, as unlike all others: {samples(choice.odd_samples)}"
-    return found
+    ends = "" if choice.noise is None else cut_off(choice.noise)
+    return f"{found}{'; ' * bool(ends)}{ends}"
 
 
 def _between_odd(choice: RankChoice) -> bool:
