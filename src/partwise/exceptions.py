@@ -28,6 +28,7 @@ KINDS = {
     "dependent": "components that depend on each other",
     "negative-part": "a part below zero, of data that is not",
     "coloured": "noise that has directions of its own",
+    "clipped": "readings that end at one value",
     "odd": "samples that are unlike all others",
     "not-determined": "parts that are not to be believed",
     "not-judged": "parts of which nothing could be said",

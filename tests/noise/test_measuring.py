@@ -317,17 +317,20 @@ def test_missing_numbers_are_refused() -> None:
         ({"kind": "coloured", "colour": 3.94, "k": 4}, "what 4 dimensions leave reaches 3.9 times as far"),
         ({"kind": "heavy-tailed", "tails": 0.012}, "a few entries far off (1.2% of them)"),
         ({"kind": "unclear"}, "unclear"),
+        ({"clipped": 1200, "ceiling": 255.0, "clipped_features": (7, 3)}, "; readings end at 255: 1,200 entries are"),
+        ({"clipped": 12, "ceiling": 0.5, "clipped_features": (7,)}, "entries are just that, most in feature 7"),
     ],
 )
 def test_words(changes: dict[str, Any], words: str) -> None:
     plain: dict[str, Any] = dict.fromkeys(("phi", "misfit", "tails"), 0.0) | {"colour": 1.0, "chance": 1.0}
-    noise = NoiseKind(**plain | {"direction": "", "k": 2, "looked_at": (300, 100)} | changes)
+    plain |= {"kind": "white", "direction": "", "k": 2, "looked_at": (300, 100)}
+    noise = NoiseKind(**plain | {"clipped": 0, "ceiling": 0.0, "clipped_features": ()} | changes)
     assert words in str(noise)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_words(kind: str) -> None:
-    noise = NoiseKind(kind, 0.0, 1.0, "", 1.0, 1.0, 0.0, 2, (300, 100))
+    noise = NoiseKind(kind, 0.0, 1.0, "", 1.0, 1.0, 0.0, 2, (300, 100), 0, 0.0, ())
     assert len(str(noise)) > 20
 
 

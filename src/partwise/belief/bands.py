@@ -41,6 +41,8 @@ class Bands:
     ----------
     parts : ndarray of shape (n_components, n_features)
         The parts within the span of the data.
+    centre : ndarray of shape (n_components, n_features)
+        The parts that are least negative beyond the noise, near those of the fit; these themselves without noise.
     lower, upper : ndarray of shape (n_components, n_features)
         The lowest and the highest value of every feature over the alternatives found, without statistical error.
     error : ndarray of shape (n_components, n_features)
@@ -75,6 +77,7 @@ class Bands:
     """
 
     parts: Array
+    centre: Array
     lower: Array
     upper: Array
     error: Array
@@ -112,8 +115,8 @@ class Bands:
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Bands with statistical error: for each entry where the true part is with this chance, as measured.
 
-        The distance to the farthest alternative and the quantile of the error are added as squares, as for
-        independent causes; this is a choice that calibration supports (benchmarks/bands.py), not a theorem.
+        The distance from the centre to the farthest alternative and the quantile of the error are added as squares, as
+        for independent causes; this is a choice that calibration supports (benchmarks/bands.py), not a theorem.
 
         Parameters
         ----------
@@ -128,8 +131,11 @@ class Bands:
         if not 0.0 < level < 1.0:
             raise InputError(f"{{parameter}} must lie between 0 and 1, got {level!r}", parameter="level")
         noise = float(ndtri((1.0 + level) / 2.0)) * self.error
-        lower = self.parts - np.hypot(self.parts - self.lower, noise)
-        return np.maximum(lower, 0.0), np.maximum(self.parts + np.hypot(self.upper - self.parts, noise), 0.0)
+        lower, upper = self.centre - self.lower, self.upper - self.centre
+        return (
+            np.maximum(self.centre - np.hypot(lower, noise), 0.0),
+            np.maximum(self.centre + np.hypot(upper, noise), 0.0),
+        )
 
     def __str__(self) -> str:
         """The verdict in words."""
@@ -157,7 +163,8 @@ def feasible_bands(
     successive programs, with every answer checked by the true inverse, and if nothing moves, a bound from outside
     may prove that nothing can. With noise, weights and entries of parts may be negative as far as zeros
     seen through that noise are: the squares of the negative ones, in units of their deviations, are in the mean at
-    most 1 for each part. That this covers the truth is measured, not proved.
+    most 1, for each part and wherever each other one is. All is allowed that misses this by no more than two
+    deviations beyond what misses it least. That this covers the truth is measured, not proved.
 
     Parameters
     ----------
@@ -236,7 +243,8 @@ def _result(span: Span, search: Search, stop: Stop, bound: float, total: Array, 
     amounts = span.amounts
     share = np.array([amounts @ np.linalg.inv(T) for T in pool]) / amounts.sum()
     values = np.array([T @ shapes for T in (pool[0], *pool[moved.argmax(axis=0)])])
-    lower, upper = values.min(axis=0), values.max(axis=0)
+    centre = (pool[0] if isinstance(conditions, Exact) else conditions.centre) @ shapes
+    lower, upper = np.minimum(values.min(axis=0), centre), np.maximum(values.max(axis=0), centre)
     for T in pool:  # one at a time: all together may be large
         np.minimum(lower, T @ shapes, out=lower)
         np.maximum(upper, T @ shapes, out=upper)
@@ -245,6 +253,7 @@ def _result(span: Span, search: Search, stop: Stop, bound: float, total: Array, 
     error = np.zeros_like(shapes) if isinstance(conditions, Exact) else conditions.errors() * span.columns
     return Bands(
         parts=shapes * scale,
+        centre=centre * scale,
         lower=lower * scale,
         upper=upper * scale,
         error=error * scale,

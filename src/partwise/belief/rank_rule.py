@@ -104,11 +104,10 @@ class Seen:
         return k if steps[k - 1] >= max(least, SHARP * float(steps[k : k + max(k, BEHIND)].max(initial=FLAT))) else 0
 
     @property
-    def whole(self) -> int:
-        """The number of directions that are nearly all there is, 0 if there is none: the last that takes most away."""
+    def wholes(self) -> list[int]:
+        """The numbers of directions that are nearly all there is: the last of them takes most of the rest away."""
         falls = self.left[1:-1] / np.maximum(self.left[2:], np.finfo(np.float64).tiny)  # the first is the mean
-        ends = np.flatnonzero((falls >= MOST_OF) & (self.left[2:] <= LITTLE))
-        return 2 + int(ends[-1]) if len(ends) else 0
+        return [2 + int(end) for end in np.flatnonzero((falls >= MOST_OF) & (self.left[2:] <= LITTLE))]
 
 
 @dataclass(frozen=True)
@@ -125,8 +124,14 @@ class Answer:
 
 def by_spectrum(seen: Seen) -> Answer | None:
     """What the spectrum decides by itself; None if samples have to be asked."""
-    answer, k = by_strength(seen), seen.whole
-    if answer is not None and (answer.verdict == "decided" or (answer.k or 0) <= k):
+    answer, wholes = by_strength(seen), seen.wholes
+    k, least = max(wholes, default=0), min(wholes, default=0)
+    if answer is not None and answer.verdict == "decided":
+        # fewer are nearly all there is: those behind them may be what varies within a part, however strong they are;
+        # a single one is a part, for those that vary have several
+        varied = 0 < least < answer.low - 1
+        return replace(answer, low=max(least - 1, 1), high=None, verdict="undecided") if varied else answer
+    if answer is not None and (answer.k or 0) <= k:
         return answer
     return Answer(k, max(k - 1, 1), None, "undecided", "rest") if k else answer
 

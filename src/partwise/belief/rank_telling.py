@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partwise.belief.rank_rule import AGAIN, STRONG
+from partwise.belief.rank_rule import AGAIN, LITTLE, STRONG
 from partwise.estimators.telling import samples
+from partwise.noise.telling import cut_off
 
 if TYPE_CHECKING:
     from partwise.belief.rank import RankChoice
 
 
 def sentence(choice: RankChoice) -> str:
-    """What was found, why it is believed, or not, and which samples had no say."""
+    """What was found, why it is believed, or not, which samples had no say, and where readings end."""
     found = _found(choice)
     if choice.odd_samples and not _between_odd(choice):
         found += f"; set aside, as unlike all others: {samples(choice.odd_samples)}"
-    return found
+    ends = "" if choice.noise is None else cut_off(choice.noise)
+    return f"{found}{'; ' * bool(ends)}{ends}"
 
 
 def _between_odd(choice: RankChoice) -> bool:
@@ -81,6 +83,12 @@ def _why(choice: RankChoice) -> str:
     why = f"{choice.spectral} directions stand above independent noise"
     if choice.basis == "nothing":
         return f"{why}, and samples (n = {choice.n_samples:,}) are too few to be halved, or were not asked"
+    if choice.k is not None and choice.basis in ("spectrum", "cliff") and choice.low + 1 < choice.k:
+        left = 1.0 - choice.table[choice.low].explained
+        if choice.weakest >= STRONG and left <= LITTLE:
+            return (
+                f"{why}, but {choice.low + 1} leave {left:.2g} of the squares: what is behind them may be what varies"
+            )
     if choice.basis == "spectrum" and any(row.k == choice.k and row.least < AGAIN for row in choice.table):
         return f"{why}, but so many parts are not found again in halves of the samples: what varies has directions, too"
     if choice.basis == "spectrum" and choice.k is None and choice.guess is not None:

@@ -3,22 +3,28 @@
 Weights that are truly zero are normal around zero, with the deviation s that the noise of the data gives them, so below
 zero their squares are ``s^2`` in the mean, whatever their number; weights that are truly positive have smaller ones
 (E[min(y, 0)^2] <= P(y < 0) for y of mean w >= 0 and variance 1, with equality at 0). So for the weights of one part,
-in units of s,
+in units of s, and whatever the samples count,
 
-    sum over y < 0 of y^2  <=  number of y < 0
+    sum over y < 0 of v y^2  <=  sum over y < 0 of v
 
 holds in the mean for the true parts, whichever of the weights are zero, and fails as soon as a wrong part makes weights
-negative that noise does not. The same is asked of the entries of each part. The difference of the two sides has a
-standard deviation of about ``sqrt(2 number)``; it may be one of them above zero. That is a chance of 0.84 for each of
-the 2 k statements about the true parts, not for all of them at once: bands are pointwise. That they cover what they
-should is measured (benchmarks/bands.py), not proved.
+negative that noise does not. The difference of the two sides has a standard deviation of about ``sqrt(2 sum of v^2)``:
+that many deviations it is too large is a score. A part can be wrong by some of each other one, and what that makes
+negative are weights of samples in proportion to how much of the other one is there: with v that amount there is a score
+of each part against each other one, as many as there are directions to move in. Without v, one score a part, what one
+direction makes negative is lost among all samples, and what another makes positive pays for it: bands were a third
+wider. The same is asked of the entries of each part.
+
+The squares of the scores above zero, added, are what a factorization misses. As of a likelihood, twice the logarithm of
+it, all is allowed that misses the square of two deviations more than the least: for a single quantity that is a
+statement of 95%, so bands are pointwise. That they cover what they should is measured (benchmarks/bands.py), not
+proved.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,42 +34,70 @@ from partwise.belief.span import Span
 
 Array = npt.NDArray[Any]
 
-LIMIT = 1.0  # standard scores above the mean that chance may make: see above
+LIMIT = 1.96**2  # by which squares of scores may be above the least: see above
 RAMP = 0.5  # a weight is counted as negative gradually, from this many deviations above zero to as many below
-# score that is met to this: rounding of the search, far below the 1 that chance alone moves it
-MET = 1e-3
-REACH = 0.2  # of the entries of T in one climb: parts may not jump over each other, a permutation is no other solution
+MET = 1e-3  # what is missed may be above its limit by this: rounding of the search
+REACH = 0.2  # of the entries of T where nothing else bounds a step: a permutation is no other solution
 CLIMBS = 8  # of that reach, one after the other; a part that moves alone goes no farther
 LEAST_LEFT = 0.05  # of a part that moves alone: it is the same part, not another one in its place
 STEPS = 40  # of quadratic programs in a climb
-WORTH = 1e-4  # gain, of the largest value of the feature, for which another climb is made
+WORTH = 1e-3  # gain, in units of what noise moves it by, for which another climb is made
+ALONE = 1e-5  # the same of a part that moves alone, where it costs little, of the largest value of the feature
 HALVINGS = 20  # of the way back to where everything is met
+POINTS = 16  # on either side of a part that moves alone, at which weights of another part are looked at
+NARROWINGS = 6  # of where that ends
+SLOPES = 1e-5  # step in the entries of T, by which curvature is measured
 SINGULAR = 1e-9
+FAR = 1e12  # more than anything misses
 ILL_CONDITIONED = 1e6
 CHANCE = 4.0  # a standard score that chance does not make, of a few dozen
 
 
-@dataclass(frozen=True)
 class Side:
     """The rows (or the features) whose coordinates must not be negative.
 
     Coordinate j of a point is ``points @ F[:, j]``, with variance ``sum_a spread[:, a] (F_j' forms[a] F_j)``.
     """
 
-    points: Array
-    spread: Array
-    forms: Array
+    def __init__(self, points: Array, spread: Array, forms: Array) -> None:
+        self.points, self.spread, self.forms = points, spread, forms
+        amounts = np.maximum(points, 0.0)
+        size = np.sqrt(np.square(amounts).mean(axis=0))
+        # how much of each part is there, and last all points alike
+        self.amounts = np.c_[amounts / np.where(size > 0.0, size, 1.0), np.ones(len(points))]
+        k = points.shape[1]
+        self._other = np.vstack([~np.eye(k, dtype=bool), np.zeros((1, k), bool)])
 
-    def scores(self, F: Array) -> tuple[Array, Array]:
-        """How many deviations the negative coordinates are too large, and the gradient of score j in column j of F."""
+    def missed(self, F: Array, which: int | slice = slice(None)) -> tuple[float, Array]:
+        """Squares of the scores of these parts against others, added, and the slope in F."""
         AF = np.einsum("aij,jc->aic", self.forms, F)
         variance = self.spread @ np.einsum("ic,aic->ac", F, AF)
         deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
         y = (self.points @ F) / deviation
-        score, slope = _score(y)
+        each, slope = self.missed_by(y, which)
         slope /= deviation
         pull = self.spread.T @ (slope * y / deviation)
-        return score, self.points.T @ slope - np.einsum("aic,ac->ic", AF, pull)
+        return float(each.sum()), self.points.T @ slope - np.einsum("aic,ac->ic", AF, pull)
+
+    def missed_by(self, y: Array, which: int | slice = slice(None)) -> tuple[Array, Array]:
+        """The same of each part, of coordinates in units of their deviations, and the slope in these."""
+        score, size, fewer = scores(y, self.amounts)
+        score = self.against(score, which)
+        pull = 2.0 * score / size
+        slope = (2.0 * np.minimum(y, 0.0) - fewer) * (self.amounts @ pull)
+        slope -= fewer * (np.square(self.amounts) @ (pull * score / size))
+        return np.square(score).sum(axis=0), slope
+
+    def against(self, score: Array, which: int | slice = slice(None)) -> Array:
+        """Scores of these parts above zero, without those against themselves and of all points."""
+        result: Array = np.maximum(score, 0.0) * self._other[:, which].reshape(score.shape)
+        return result
+
+    def scores(self, F: Array) -> Array:
+        """By how many deviations the negative coordinates are too large: against each other part, and of all points."""
+        found = scores((self.points @ F) / np.maximum(self.deviations(F), np.finfo(float).tiny), self.amounts)[0]
+        result: Array = np.where(self._other | (np.arange(len(found)) == len(found) - 1)[:, None], found, -np.inf)
+        return result
 
     def deviations(self, F: Array) -> Array:
         """Standard deviations of all coordinates."""
@@ -72,16 +106,17 @@ class Side:
         return result
 
 
-def _score(y: Array) -> tuple[Array, Array]:
-    """``(sum y-^2 - number) / sqrt(2 number + 1)`` of every column: about a standard score; and its slope in y."""
+def scores(y: Array, v: Array) -> tuple[Array, Array, Array]:
+    """``sum v (y-^2 - 1) / sqrt(2 sum v^2 + 1)`` over negative y, for columns of v and y: about standard scores.
+
+    Returned are they, the roots, and the slope of the number (of 1) of each y.
+    """
     below = np.minimum(y, 0.0)
     # smoothly: at a kink a search ends
     below_by = np.clip(0.5 - y / (2.0 * RAMP), 0.0, 1.0)
-    number = (np.square(below_by) * (3.0 - 2.0 * below_by)).sum(axis=0)
-    size = np.sqrt(2.0 * number + 1.0)
-    score = (np.square(below).sum(axis=0) - number) / size
-    fewer = -3.0 / RAMP * below_by * (1.0 - below_by)
-    return score, (2.0 * below - fewer) / size - fewer * (score / size**2)
+    number = np.square(below_by) * (3.0 - 2.0 * below_by)
+    size = np.sqrt(2.0 * (np.square(v).T @ number) + 1.0)
+    return (v.T @ (np.square(below) - number)) / size, size, -3.0 / RAMP * below_by * (1.0 - below_by)
 
 
 class Tolerant:
@@ -99,59 +134,63 @@ class Tolerant:
         self.k = span.k
         self.weights = Side(span.weights, variance.of_rows(), span.weight_forms())
         self.parts = Side(np.ascontiguousarray(span.parts.T), variance.of_columns(), span.part_forms())
-        self.own = np.concatenate(self._scores(np.eye(self.k))[:2])
-        self.limit = np.full(2 * self.k, LIMIT)
+        self.limit = LIMIT
+        self.centre = np.eye(self.k)
         self._off = ~np.eye(self.k, dtype=bool)
         self._start = np.eye(self.k)
-        self._intervals: dict[int, tuple[Array, Array]] = {}
+        self._units: Array | None = None
+        self._intervals: dict[int, tuple[Array, Array, Callable[[Array], tuple[float, Array]]]] = {}
 
     @property
     def misfit(self) -> float:
         """The largest score of the fit itself."""
-        return float(self.own.max())
+        return self._largest(np.eye(self.k))
 
     def base(self) -> Array:
-        """Where the search begins: the fit, or the nearest that noise allows; if there is none, more is allowed."""
-        if self.misfit <= LIMIT:
-            return np.eye(self.k)
-        self._start = T = self._least_missed(np.eye(self.k))
-        self.limit = np.maximum(np.concatenate(self._scores(T)[:2]), LIMIT)
+        """Where the search begins: the fit, or what misses least near it, if the fit misses too much."""
+        self.centre = self._least_missed(np.eye(self.k))
+        self.limit = self._missed(self.centre)[0] + LIMIT
+        self._start = np.eye(self.k) if self.violation(np.eye(self.k)) <= 0.0 else self.centre
+        self._units = None
         self._intervals.clear()
-        return T
+        return self._start
 
     @property
     def strict(self) -> bool:
-        """Whether no more is allowed than chance explains."""
-        return bool(self.limit.max() < CHANCE)
+        """Whether where the search begins is no more negative than chance explains."""
+        return self._largest(self._start) < CHANCE
+
+    def _largest(self, T: Array) -> float:
+        return float(max(self.weights.scores(np.linalg.inv(T)).max(), self.parts.scores(T.T).max()))
 
     def errors(self) -> Array:
         """Standard errors of the entries of the parts, in the units of the span."""
         return self.parts.deviations(np.eye(self.k)).T
 
     def violation(self, T: Array) -> float:
-        """By how much the worst score is above its limit."""
-        if not abs(np.linalg.det(T)) > SINGULAR:
-            return np.inf
-        return float((np.concatenate(self._scores(T)[:2]) - self.limit).max())
+        """By how much more is missed than may be."""
+        return self._missed(T)[0] - self.limit
 
     def alone(self, i: int, direction: Array) -> Array:
         """The largest ``T[i] @ direction`` while the other parts stay where the search begins.
 
-        With r the shares of the parts in the new one, r_i = 1, the weights of part j are ``w_j - r_j w_i``: what noise
-        allows them is an interval of r_j by itself. What is left is one condition, on the part that moves.
+        With r the shares of the parts in the new one, r_i = 1, the weights of part j are ``w_j - r_j w_i``: what they
+        miss is a function of r_j by itself. Besides there is what the part that moves misses.
         """
         if i not in self._intervals:
             self._intervals[i] = self._allowed(i)
         T, goal, free = self._start, self._start @ direction, np.arange(self.k) != i
-        low, high = (ends[free] for ends in self._intervals[i])
+        low, high, beside = self._intervals[i]
+        left = self.limit - self._missed(T)[0] + self.parts.missed(T[i][:, None], i)[0]
 
         def lost(x: Array) -> tuple[float, Array]:
             gained, size = goal[i] + float(goal[free] @ x), 1.0 + float(x.sum())
             return -gained / size, -(goal[free] - gained / size) / size
 
         def room(x: Array) -> tuple[float, Array]:
-            score, slope = self.parts.scores((T[i] + x @ T[free])[:, None])
-            return float(self.limit[self.k + i] - score[0]), -(T[free] @ slope[:, 0])
+            more, rise = beside(x)
+            missed, slope = self.parts.missed((T[i] + x @ T[free])[:, None], i)
+            return left - more - missed, -rise - T[free] @ slope[:, 0]
 
         x = _climbed(lost, _remembered(room), np.c_[low, high])
         if not 1.0 + x.sum() > LEAST_LEFT / 2.0:
@@ -160,23 +199,44 @@ class Tolerant:
         new[i] = (T[i] + x @ T[free]) / (1.0 + x.sum())
         return self._back(T, new)
 
-    def _allowed(self, i: int) -> tuple[Array, Array]:
-        """How much of every other part may be in part i, at least and at most, for the weights of that other part."""
+    def _allowed(self, i: int) -> tuple[Array, Array, Callable[[Array], tuple[float, Array]]]:
+        """How much of each other part may be in part i, at least and at most, and what its weights miss between."""
         F, side = np.linalg.inv(self._start), self.weights
         Y, own = side.points @ F, side.spread @ np.einsum("pj,apq,qj->aj", F, side.forms, F, optimize=True)
         shared = side.spread @ np.einsum("p,apq,qj->aj", F[:, i], side.forms, F, optimize=True)
 
-        def met(r: Array) -> npt.NDArray[np.bool_]:
+        def missed(r: Array) -> Array:
             variance = own - 2.0 * r * shared + np.square(r) * own[:, [i]]
             y = (Y - r * Y[:, [i]]) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
-            found: npt.NDArray[np.bool_] = _score(y)[0] <= self.limit[: self.k] + MET / 2.0
-            return found
+            return np.square(side.against(scores(y, side.amounts)[0])).sum(axis=0)
 
-        return _farthest(met, self.k, -1.0), _farthest(met, self.k, 1.0)
+        begin = missed(np.zeros(self.k))
+        most = begin + max(self.limit - self._missed(self._start)[0], 0.0)
+        low, high = (_beyond(lambda r: missed(r) <= most, self.k, sign) for sign in (-1.0, 1.0))
+        ways = np.linspace(0.0, 1.0, POINTS + 1)[:, None]
+        free = np.arange(self.k) != i
+        r = np.concatenate([low * ways[:0:-1], high * ways])
+        more = np.array([missed(x) for x in r])[:, free] - begin[free]
+        return low[free], high[free], _curves(r[:, free], more)
 
     def together(self, i: int, direction: Array, T: Array) -> Array:
         """The largest ``T[i] @ direction`` that is found from T while all parts may move."""
-        return self._climb(i, direction, T, self._off)
+        if self._units is None:
+            self._units = self._unit_steps(self._start)
+        goal = np.zeros((self.k, self.k))
+        goal[i] = direction
+        slope = _along(goal, self._off) @ self._units
+        size = float(np.linalg.norm(slope))
+        if not size > 0.0:
+            return T
+        for _ in range(CLIMBS):
+            new = self._back(T, self._search(T, slope / size, self._units))
+            gain = float((new[i] - T[i]) @ direction)
+            if gain > 0.0:
+                T = new
+            if gain < WORTH * size:
+                break
+        return T
 
     def repair(self, T: Array) -> Array | None:
         """A matrix that noise allows, as found from one that it does not; None if none is found."""
@@ -186,58 +246,59 @@ class Tolerant:
         return found if self.violation(found) <= MET else None
 
     def _least_missed(self, T: Array) -> Array:
-        """The matrix with the least squares of scores above their limits, from T on."""
+        """The matrix that misses least, from T on."""
         from scipy.optimize import minimize
 
-        def missed(x: Array) -> Any:
-            room, slopes = self._room(_with(T, x, self._off), self._off)
-            above = np.minimum(room - MET / 2.0, 0.0)
-            return 0.5 * float(above @ above), above @ slopes
+        def missed(x: Array) -> tuple[float, Array]:
+            value, slope = self._missed(_with(T, x, self._off))
+            return value, _along(slope, self._off)
 
+        if self.k == 1:
+            return T
         solver: Any = minimize
-        limits = {"maxiter": 5 * STEPS, "ftol": 0.0, "gtol": 1e-9}
+        limits = {"maxiter": 5 * STEPS, "ftol": 0.0, "gtol": 1e-6}
         found = solver(missed, T[self._off], jac=True, method="L-BFGS-B", options=limits)
         return _with(T, found.x, self._off)
 
-    def _climb(self, i: int, direction: Array, T: Array, free: npt.NDArray[np.bool_]) -> Array:
-        goal = np.zeros((self.k, self.k))
-        goal[i] = direction
-        for _ in range(CLIMBS):
-            new = self._back(T, self._search(T, goal, free))
-            gain = float((new[i] - T[i]) @ direction)
-            reached = np.abs(new - T)[free].max()
-            if gain > 0.0:
-                T = new
-            if gain < WORTH or reached < 0.9 * REACH:
-                break
-        return T
+    def _unit_steps(self, T: Array) -> Array:
+        """Steps of the free entries of T that miss one more each: what is allowed is a ball of them, nearly.
 
-    def _search(self, T: Array, goal: Array, free: npt.NDArray[np.bool_]) -> Array:
-        """Sequential quadratic programming in the free entries of T; the diagonal keeps the sums of its rows."""
-        start, slope = T[free], _along(goal, free)
-        room = _remembered(lambda x: self._room(_with(T, x, free), free))
-        conditions = {"type": "ineq", "fun": lambda x: room(x)[0], "jac": lambda x: room(x)[1]}
-        bounds = np.c_[start - REACH, start + REACH]
-        found = _programmed(lambda x: (-float(slope @ x), -slope), start, conditions, bounds, 1e-5)
-        return _with(T, found, free)
+        Parts that are alike can exchange a thousand times what others can; in entries of T a search does not find along
+        that valley.
+        """
+        begin = T[self._off]
 
-    def _room(self, T: Array, free: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
-        """What is left of every limit, and its slope in the free entries."""
+        def slope(x: Array) -> Array:
+            return _along(self._missed(_with(T, x, self._off))[1], self._off)
+
+        steps = SLOPES * np.eye(len(begin))
+        curvature = np.array([slope(begin + step) - slope(begin - step) for step in steps]) / (4.0 * SLOPES)
+        values, vectors = np.linalg.eigh((curvature + curvature.T) / 2.0)
+        found: Array = vectors / np.sqrt(np.maximum(values, 0.0) + LIMIT / REACH**2)
+        return found
+
+    def _search(self, T: Array, goal: Array, units: Array) -> Array:
+        """Sequential quadratic programming in steps of one unit; the diagonal of T keeps the sums of its rows."""
+        start = T[self._off]
+
+        def compute(z: Array) -> tuple[float, Array]:
+            missed, slope = self._missed(_with(T, start + units @ z, self._off))
+            return self.limit - missed, -_along(slope, self._off) @ units
+
+        room = _remembered(compute)
+        conditions = {"type": "ineq", "fun": lambda z: room(z)[0], "jac": lambda z: room(z)[1]}
+        bounds = 2.0 * np.sqrt(LIMIT) * np.array([[-1.0, 1.0]] * len(start))
+        found = _programmed(lambda z: (-float(goal @ z), -goal), np.zeros(len(start)), conditions, bounds, 1e-4)
+        return _with(T, start + units @ found, self._off)
+
+    def _missed(self, T: Array) -> tuple[float, Array]:
+        """Squares of all scores above zero, and the slope in T; far too much where T has no inverse."""
         if not (np.isfinite(T).all() and abs(np.linalg.det(T)) > SINGULAR):
-            return np.full(2 * self.k, -1e3), np.zeros((2 * self.k, int(free.sum())))
-        weights, parts, dW, dP = self._scores(T)
-        slopes = np.zeros((2 * self.k, self.k, self.k))
-        slopes[: self.k] = dW
-        slopes[self.k + np.arange(self.k), np.arange(self.k)] = dP
-        return self.limit - np.concatenate([weights, parts]), -_along(slopes, free)
-
-    def _scores(self, T: Array) -> tuple[Array, Array, Array, Array]:
-        """Scores of weights and parts; the slope of the first in T, of the others in their own row of it."""
+            return FAR, np.zeros_like(T)
         F = np.linalg.inv(T)
-        weights, dF = self.weights.scores(F)
-        parts, dT = self.parts.scores(T.T)
-        # dF = -F dT F, and score j knows column j of F alone
-        return weights, parts, -np.einsum("aj,bj->jab", F.T @ dF, F), dT.T
+        weights, dF = self.weights.missed(F)
+        parts, dT = self.parts.missed(T.T)
+        return weights + parts, dT.T - F.T @ dF @ F.T  # dF = -F dT F
 
     def _back(self, T: Array, new: Array) -> Array:
         """The farthest matrix that noise allows on the way from T, which it does, to the new one."""
@@ -245,20 +306,35 @@ class Tolerant:
         return _reached(T, new, lambda X: self.violation(X) <= limit)
 
 
-def _farthest(met: Callable[[Array], npt.NDArray[np.bool_]], k: int, sign: float) -> Array:
-    """How far each of k numbers can go from zero: doubled until it is too far, then halved between."""
-    inside, outside = np.zeros(k), np.full(k, REACH / 2**HALVINGS)
+def _beyond(met: Callable[[Array], npt.NDArray[np.bool_]], k: int, sign: float) -> Array:
+    """Where each of k numbers, from zero on, is a little too far: four times as far, then halved between."""
+    inside, outside = np.zeros(k), np.full(k, REACH / 4**POINTS)
     going = np.ones(k, bool)
     while going.any() and outside.max() <= CLIMBS * REACH:
         going &= met(sign * outside)
         inside[going] = outside[going]
-        outside[going] *= 2.0
+        outside[going] *= 4.0
     outside = np.minimum(outside, CLIMBS * REACH)
-    for _ in range(HALVINGS):
+    for _ in range(NARROWINGS):
         middle = (inside + outside) / 2.0
         fine = met(sign * middle)
         inside, outside = np.where(fine, middle, inside), np.where(fine, outside, middle)
-    return sign * inside
+    return sign * outside
+
+
+def _curves(at: Array, values: Array) -> Callable[[Array], tuple[float, Array]]:
+    """The sum of functions of one number each, known at some, and their slopes; monotone between."""
+    from scipy.interpolate import PchipInterpolator
+
+    each = np.arange(at.shape[1])
+    terms = np.stack([PchipInterpolator(at[:, j], values[:, j]).c for j in each], axis=-1)
+
+    def read(x: Array) -> tuple[float, Array]:
+        piece = np.clip((x >= at).sum(axis=0) - 1, 0, len(at) - 2)
+        (a, b, c, d), t = terms[:, piece, each], x - at[piece, each]
+        return float((((a * t + b) * t + c) * t + d).sum()), (3.0 * a * t + 2.0 * b) * t + c
+
+    return read
 
 
 def _programmed(lost: Callable[[Array], Any], start: Array, conditions: Any, bounds: Array, ftol: float) -> Array:
@@ -307,7 +383,7 @@ def _descended(
         x = _reached(best, np.clip(unit * found, *bounds.T), lambda y: _has_room(room, y))
         gain = lost(best)[0] - lost(x)[0]
         best = x if gain > 0.0 else best
-        if gain < WORTH / 10.0:
+        if gain < ALONE:
             break
     return best
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from partwise.exceptions import InputError
 from partwise.io.opening import open_source
+from partwise.noise.clipping import clipped
 from partwise.noise.deciding import Finding, exact, find
 from partwise.noise.extending import all_scales
 from partwise.noise.model import Noise, NoiseKind
@@ -68,7 +69,7 @@ def measure_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> Noi
     if not isinstance(found, Noise):
         finding, sample = _looked(source, k, random_state)
         row_scale, column_scale = all_scales(source, sample, finding)
-        found = Noise(**_facts(finding, sample).facts(), row_scale=row_scale, column_scale=column_scale)
+        found = Noise(**_facts(source, finding, sample).facts(), row_scale=row_scale, column_scale=column_scale)
         known[k, random_state] = found
     return found
 
@@ -93,7 +94,7 @@ def name_noise(X: Any, k: int | None = None, *, random_state: int = 0) -> NoiseK
     source = open_source(X)
     known = _KNOWN.setdefault(source, {})
     if (k, random_state) not in known:
-        known[k, random_state] = _facts(*_looked(source, k, random_state))
+        known[k, random_state] = _facts(source, *_looked(source, k, random_state))
     return known[k, random_state]
 
 
@@ -112,7 +113,8 @@ def _looked(source: RowSource, k: int | None, seed: int) -> tuple[Finding, Sampl
     return find(sample.X, sample.part, k), sample
 
 
-def _facts(finding: Finding, sample: Sample) -> NoiseKind:
+def _facts(source: RowSource, finding: Finding, sample: Sample) -> NoiseKind:
+    ends = clipped(source, sample)
     spectrum, k = finding.state.spectrum, finding.state.k
     none = finding.kind == "none"
     return NoiseKind(
@@ -125,4 +127,7 @@ def _facts(finding: Finding, sample: Sample) -> NoiseKind:
         tails=finding.tails,
         k=k,
         looked_at=(len(sample.rows), len(sample.columns)),
+        clipped=ends.count,
+        ceiling=ends.ceiling,
+        clipped_features=ends.features,
     )

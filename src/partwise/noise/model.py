@@ -52,6 +52,13 @@ class NoiseKind:
         Dimensions of the signal that were taken out.
     looked_at : tuple of int
         Rows and columns of the part of the table that this was read from.
+    clipped : int
+        How many entries are the largest value, where readings end there: more than four times as many as are the next
+        one below; else 0. What a signal was beyond that is lost, and parts are bent to it.
+    ceiling : float
+        That value.
+    clipped_features : tuple of int
+        Features with most of these entries, at most ten.
     """
 
     kind: str
@@ -63,6 +70,9 @@ class NoiseKind:
     tails: float
     k: int
     looked_at: tuple[int, int]
+    clipped: int
+    ceiling: float
+    clipped_features: tuple[int, ...]
 
     def facts(self) -> dict[str, Any]:
         """Numbers and words by name, for a manifest.
@@ -88,7 +98,7 @@ class Noise(NoiseKind):
         ``X / (row_scale[:, None] * column_scale)`` has noise of variance one. Positive and finite, of empty rows too.
     column_scale : ndarray of shape (n_features,)
         The same of the columns.
-    kind, phi, colour, direction, misfit, chance, tails, k, looked_at
+    kind, phi, colour, direction, misfit, chance, tails, k, looked_at, clipped, ceiling, clipped_features
         See :class:`partwise.noise.NoiseKind`.
     """
 

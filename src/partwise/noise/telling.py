@@ -36,6 +36,19 @@ def sentence(noise: NoiseKind) -> str:
     str
         Such as "the noise in this table looks like counting noise with 3% extra".
     """
+    return f"{_looks(noise)}{'; ' * bool(noise.clipped)}{cut_off(noise)}"
+
+
+def cut_off(noise: NoiseKind) -> str:
+    """Where readings end, if they do: how many, and in which features most."""
+    if not noise.clipped:
+        return ""
+    where = ", ".join(map(str, noise.clipped_features))
+    where = f"feature{'s' * (len(noise.clipped_features) > 1)} {where}"
+    return f"readings end at {noise.ceiling:.6g}: {noise.clipped:,} entries are just that, most in {where}"
+
+
+def _looks(noise: NoiseKind) -> str:
     if noise.kind == "none":
         return f"there is no noise in this table: {noise.k} parts explain it to the last digits"
     if noise.kind == "coloured":

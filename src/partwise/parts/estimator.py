@@ -25,6 +25,7 @@ from partwise.estimators.telling import warn_odd
 from partwise.exceptions import DegenerateDataWarning, InputError, warn_user
 from partwise.io.objects import known
 from partwise.noise import Noise, measure_noise
+from partwise.noise.telling import cut_off
 from partwise.outcomes import Stop
 from partwise.parts.methods import Chosen, find_incomplete, find_parts, takes_holes
 from partwise.parts.telling import UNMEASURED, undetermined, unsure_of
@@ -281,6 +282,9 @@ class Parts(Imputing, Ended, Factorization):
                 self.estimator_, self.method_ = find_incomplete(rows, k, self._observed, **how)
             else:
                 self.noise_ = self._noise(rows, min(k, *rows.shape))
+                if self.noise_.clipped:
+                    told = f"Parts: {cut_off(self.noise_)}; parts are bent to that, unless these are unknown (mask=)"
+                    warn_user(DegenerateDataWarning(told, parameter="X", kind="clipped"))
                 self.estimator_, self.method_ = find_parts(rows, k, seen, self.noise_, weighing=self.weighing, **how)
             if copies is not None:
                 self.estimator_._renumber(copies)
