@@ -41,3 +41,14 @@ def test_rows_do_not_affect_each_other() -> None:
         pivot_zeros(F, f[i : i + 1], alone[i : i + 1], f.shape[1] // 2)
     np.testing.assert_array_equal(whole, alone)
     assert np.isfinite(np.delete(whole, 4, axis=0)).all()
+
+
+def test_a_row_with_too_many_negatives_is_left_where_it_is_without_them() -> None:
+    f = np.array([[1.0, -2.0, -3.0, 4.0], [1.0, -2.0, 3.0, 4.0]])
+    W = f.copy()
+    pivot_zeros(np.eye(4), f, W, 1)
+    np.testing.assert_array_equal(W, np.maximum(f, 0.0))
+    W = f.copy()
+    pivot_zeros(np.eye(4) + 0.5, f, W, 1)
+    np.testing.assert_array_equal(W[0], np.maximum(f[0], 0.0))
+    assert not np.array_equal(W[1], np.maximum(f[1], 0.0))  # this one is solved
