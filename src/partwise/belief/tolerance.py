@@ -208,7 +208,8 @@ class Tolerant:
         def missed(r: Array) -> Array:
             variance = own - 2.0 * r * shared + np.square(r) * own[:, [i]]
             y = (Y - r * Y[:, [i]]) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
-            return np.square(side.against(scores(y, side.amounts)[0])).sum(axis=0)
+            found: Array = np.square(side.against(scores(y, side.amounts)[0])).sum(axis=0)
+            return found
 
         begin = missed(np.zeros(self.k))
         most = begin + max(self.limit - self._missed(self._start)[0], 0.0)
@@ -319,7 +320,8 @@ def _beyond(met: Callable[[Array], npt.NDArray[np.bool_]], k: int, sign: float) 
         middle = (inside + outside) / 2.0
         fine = met(sign * middle)
         inside, outside = np.where(fine, middle, inside), np.where(fine, outside, middle)
-    return sign * outside
+    result: Array = sign * outside
+    return result
 
 
 def _curves(at: Array, values: Array) -> Callable[[Array], tuple[float, Array]]:

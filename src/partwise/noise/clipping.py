@@ -27,7 +27,7 @@ SHOWN = 10  # features
 class Clipped(NamedTuple):
     """Entries that are the largest value: how many, what that is, and in which features most."""
 
-    count: int
+    entries: int
     ceiling: float
     features: tuple[int, ...]
 

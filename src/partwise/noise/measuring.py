@@ -127,7 +127,7 @@ def _facts(source: RowSource, finding: Finding, sample: Sample) -> NoiseKind:
         tails=finding.tails,
         k=k,
         looked_at=(len(sample.rows), len(sample.columns)),
-        clipped=ends.count,
+        clipped=ends.entries,
         ceiling=ends.ceiling,
         clipped_features=ends.features,
     )
