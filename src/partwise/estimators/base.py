@@ -277,9 +277,9 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
             Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
             ``set_output`` asks for frames.
         """
-        return self._weights(X)
+        return self._transformed(X)
 
-    def _weights(self, X: Any, told: Told = NOTHING) -> Any:
+    def _transformed(self, X: Any, told: Told = NOTHING) -> Any:
         """What ``transform`` gives, of data of which this is told."""
         check_is_fitted(self)
         X = known(X)

@@ -21,7 +21,7 @@ def document(kind: type) -> None:
     bases = [base for base in kind.__mro__[1:] if base.__module__.partition(".")[0] == HOME]
     if not kind.__doc__:  # Python was told to leave docstrings out
         return
-    kind.__doc__ = _filled(kind, bases, kind.__init__)
+    kind.__doc__ = _filled(kind, bases, kind)
     for name, method in vars(kind).items():
         over = [vars(base)[name] for base in bases if isinstance(vars(base).get(name), FunctionType)]
         if over and isinstance(method, FunctionType) and not name.startswith("_"):

@@ -181,7 +181,7 @@ class Penalised(Imputing, Iterative):
         mask, entry_weight : array-like, optional
             As in ``fit``; unknown entries are left out.
         """
-        return self._weights(X, Told(mask, None, None, entry_weight))
+        return self._transformed(X, Told(mask, None, None, entry_weight))
 
     @property
     def _sums_samples(self) -> bool:

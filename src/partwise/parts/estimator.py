@@ -144,7 +144,7 @@ class Parts(Imputing, Ended, Factorization):
         mask : array-like, optional
             As in ``fit``; unknown entries are left out.
         """
-        return self._weights(X, Told(mask))
+        return self._transformed(X, Told(mask))
 
     @property
     def stop_(self) -> Stop:  # type: ignore[override]
