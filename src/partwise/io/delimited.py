@@ -20,14 +20,13 @@ from partwise.io.layout import (
     SHOWN,
     Layout,
     find_layout,
-    fits,
     is_text,
     number,
     split,
     written_otherwise,
 )
 from partwise.io.lines import Chunk, chunks
-from partwise.io.names import unique_names
+from partwise.io.names import matched, unique_names
 from partwise.io.numbers import parse
 from partwise.io.spool import Rows
 from partwise.io.table import LARGE, Table
@@ -249,8 +248,7 @@ def _left_out(chunk: Chunk, layout: Layout, drop: Sequence[str]) -> tuple[str, .
     """Which of the names of columns that are not wanted are there."""
     if layout.names_line is None or not layout.gone:
         return ()
-    names = layout.cells(chunk.lines[layout.names_line - chunk.first])
-    return tuple(one for one in drop if any(fits(name, one) for name in names))
+    return matched(layout.cells(chunk.lines[layout.names_line - chunk.first]), drop)
 
 
 def _notes(layout: Layout, columns: list[str] | None, names: list[str]) -> tuple[str, ...]:

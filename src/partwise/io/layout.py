@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from partwise.door.guard import fail
 from partwise.io.headers import Reading, is_corner, is_ordered, judge_header, judge_names
 from partwise.io.lines import Chunk
+from partwise.io.names import matching
 
 Array = npt.NDArray[Any]
 
@@ -201,20 +201,14 @@ def _named(names: list[str], width: int, patterns: Sequence[str]) -> frozenset[i
     shift = width - len(names)
     if shift not in (0, 1):
         return frozenset()
-    return frozenset(
-        j for j, name in enumerate(names, shift) if any(name == one or (j and fits(name, one)) for one in patterns)
-    )
+    found = frozenset(j + shift for j in matching(names, patterns))
+    return found if names[0] in patterns else found - {0}  # names of samples go by their own name alone
 
 
 def _are_names(table: list[list[str]]) -> bool:
     """Whether the first column, where it is the only one that is left, names the samples."""
     head, below = table[0], [row[0] for row in table[1:] if row]
     return not head or not head[0] or is_corner(head[0]) or any(map(is_text, below))
-
-
-def fits(name: str, pattern: str) -> bool:
-    """Whether a name is the one that is asked for, in which * stands for anything."""
-    return name == pattern or fnmatchcase(name, pattern)
 
 
 def _without(cells: list[str], gone: frozenset[int], width: int) -> list[str]:

@@ -1,13 +1,29 @@
-"""Names of rows and columns: each once."""
+"""Names of rows and columns: each once, and those that are asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from partwise.door.guard import fail
 
 DUPLICATES = ("error", "number")
+
+
+def matching(names: Sequence[str], patterns: Iterable[str]) -> set[int]:
+    """Where the names are that are asked for: those that are called just so, or else as a pattern with * says."""
+    found: set[int] = set()
+    for one in patterns:
+        exact = {j for j, name in enumerate(names) if name == one}
+        form = re.compile(".*".join(map(re.escape, one.split("*"))), re.DOTALL)
+        found |= exact or {j for j, name in enumerate(names) if form.fullmatch(name)}
+    return found
+
+
+def matched(names: Sequence[str], patterns: Iterable[str]) -> tuple[str, ...]:
+    """Those patterns that some of the names are asked for by."""
+    return tuple(one for one in patterns if matching(names, [one]))
 
 
 def unique_names(

@@ -11,8 +11,7 @@ import numpy as np
 from partwise.door.guard import fail
 from partwise.door.parquet import columns_of, rows_of, texts_of
 from partwise.door.rows import Stamp
-from partwise.io.layout import fits
-from partwise.io.names import unique_names
+from partwise.io.names import matched, matching, unique_names
 from partwise.io.table import LARGE, Table
 from partwise.sources.chunked import _OnDisk
 from partwise.sources.memory import partition
@@ -71,7 +70,7 @@ def read_parquet(path: Path, *, in_memory: int = LARGE, duplicates: str = "error
     Table
         Missing numbers are NaN.
     """
-    found = columns_of(path, named=True, skip=lambda name: any(fits(name, one) for one in drop))
+    found = columns_of(path, named=True, skip=lambda names: [names[j] for j in matching(names, drop)])
     if not found.numbers and found.skipped:
         raise fail(path, "{parameter} leaves no feature", kind="value", parameter="drop")
     n_rows, numbers = found.n_rows, found.numbers
@@ -81,5 +80,4 @@ def read_parquet(path: Path, *, in_memory: int = LARGE, duplicates: str = "error
         names = unique_names(path, texts_of(path, found.names), "row", duplicates, lambda _: None)
     large = 8.0 * n_rows * len(numbers) > in_memory
     X: Any = source if large or not n_rows else np.concatenate([source.block(i) for i in range(len(source.bounds))])
-    left_out = tuple(one for one in drop if any(fits(name, one) for name in found.skipped))
-    return Table(X, numbers, names, origin=str(path), format="parquet", left_out=left_out)
+    return Table(X, numbers, names, origin=str(path), format="parquet", left_out=matched(found.skipped, drop))
