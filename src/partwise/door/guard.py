@@ -72,16 +72,23 @@ def watching(seen: Callable[[Path, int], None]) -> Iterator[None]:
         _SEEN.reset(token)
 
 
+def read_up_to(path: Path, place: int) -> None:
+    """Tell whoever is watching that so many bytes of a file have been read."""
+    seen = _SEEN.get()
+    if seen is not None:
+        seen(path, place)
+
+
 class _Watched:
     """A file that tells how far it has been read."""
 
-    def __init__(self, file: BinaryIO, path: Path, seen: Callable[[Path, int], None]) -> None:
-        self._file, self._path, self._seen = file, path, seen
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self._file, self._path = file, path
 
     def read(self, size: int = -1) -> bytes:
         """As of any file."""
         data = self._file.read(size)
-        self._seen(self._path, self._file.tell())
+        read_up_to(self._path, self._file.tell())
         return data
 
     def __getattr__(self, name: str) -> Any:
@@ -111,8 +118,7 @@ class _Narrowed:
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """The content, decompressed if it is gzip (by its first bytes, whatever its name), and UTF-16 as UTF-8."""
     with open_file(path) as opened:
-        seen = _SEEN.get()
-        file = opened if seen is None else cast(BinaryIO, _Watched(opened, path, seen))
+        file = opened if _SEEN.get() is None else cast(BinaryIO, _Watched(opened, path))
         unpacked: Any = gzip.GzipFile(fileobj=file) if is_gzip(path) else nullcontext(file)
         with unpacked as content:
             wide = _is_wide(content.read(TELLING))

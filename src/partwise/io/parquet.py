@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from partwise.door.guard import fail
+from partwise.door.guard import fail, read_up_to
 from partwise.door.parquet import columns_of, rows_of, texts_of
 from partwise.door.rows import Stamp
 from partwise.io.names import matched, matching, unique_names
@@ -79,5 +79,12 @@ def read_parquet(path: Path, *, in_memory: int = LARGE, duplicates: str = "error
     if found.names is not None:
         names = unique_names(path, texts_of(path, found.names), "row", duplicates, lambda _: None)
     large = 8.0 * n_rows * len(numbers) > in_memory
-    X: Any = source if large or not n_rows else np.concatenate([source.block(i) for i in range(len(source.bounds))])
+    X: Any = source if large or not n_rows else np.concatenate([*_blocks(source)])
     return Table(X, numbers, names, origin=str(path), format="parquet", left_out=matched(found.skipped, drop))
+
+
+def _blocks(source: ParquetSource) -> Iterator[Block]:
+    """All rows, and about how far that is in the file."""
+    for i, (_, last) in enumerate(source.bounds):
+        yield source.block(i)
+        read_up_to(source.path, source.stamp.size * last // source.shape[0])
