@@ -412,8 +412,10 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
         """Fit; weights are None if not wanted, or if Ctrl-C came meanwhile."""
         source, self.components_ = self._run(X, truth, state, told)
         observed = self._observed
-        self.__dict__.pop("_observed", None)
-        self.__dict__.pop("part_labels_", None)  # names of other parts
+        for name in ("_observed", "part_labels_", "n_unknown_"):  # names of other parts, holes of other data
+            self.__dict__.pop(name, None)
+        if observed.holes:
+            self.n_unknown_ = source.shape[0] * source.shape[1] - observed.known(source.shape)
         self.n_components_ = len(self.components_)
         self.reconstruction_error_ = np.nan
         W = None

@@ -17,7 +17,13 @@ Array = npt.NDArray[Any]
 
 
 class Imputing:
-    """What estimators have that take data with unknown entries, as `missing` says what stands for one."""
+    """What estimators have that take data with unknown entries, as `missing` says what stands for one.
+
+    Attributes
+    ----------
+    n_unknown_ : int
+        Entries that were not known in the data of ``fit``, by `missing` or by a mask; not there if all were.
+    """
 
     components_: Array
     missing: str | None
