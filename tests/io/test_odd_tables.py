@@ -160,6 +160,8 @@ def test_columns_of_text_that_are_dropped(tmp_path: Path, between: str):
         np.testing.assert_array_equal(table.X, X.T if transpose else X)
         assert (table.feature_names, table.sample_names) == ((S, F) if transpose else (F, S))
     assert pw.read(tmp_path / "a.txt", drop=["chr", "remark", "f3"]).feature_names == F[:3] + F[4:]
+    with pytest.raises(ReaderError, match=r"column 11 \('remark'\) holds text"):  # as the file has it
+        pw.read(tmp_path / "a.txt", drop="chr")
     with pytest.raises(InputError, match=r"drop: there is no feature 'remarks'; did you mean|there are 'f0'"):
         pw.read(tmp_path / "a.txt", drop="chr,remark,remarks")
 

@@ -165,7 +165,7 @@ def _chosen(data: str, source: RowSource, asked: dict[str, Any], voice: Voice, f
     from partwise.runs.progress import bar
 
     journal = None if folder is None else open_journal(folder.path / CELLS)
-    with bar(errors(), hidden=voice.quiet) as progress, told(2):
+    with bar(errors(), hidden=voice.quiet) as progress, told_of(data, source):
         given = {name: asked[name] for name in ("most", "halves", "missing") if name in asked}
         return choose(source, progress, journal, random_state=asked["seed"], **given)
 

@@ -259,7 +259,7 @@ class Session:
             return
         manifest = self.folder.manifest
         if not (self.resume and isinstance(manifest.entries.get("choice"), dict)):
-            with self.timings.of("rank"), told(2):
+            with self.timings.of("rank"), told_of(self.job.data, source):
                 prepared = prepare(source, self.job.preprocess).apply(source)
                 missing = getattr(model, "missing", None)
                 halves = "further" if missing is None else None
@@ -291,7 +291,7 @@ class Session:
             found = Agreement(**read_state(self.folder.path / STARTS)[0])
         else:
             count = Counted(progress, "Starts")
-            with self.timings.of("starts"), told(2):
+            with self.timings.of("starts"), told_of(self.job.data, source):
                 found = agreement(
                     model, source, n_starts=starts, random_state=self.job.seed, watch=lambda done: count(done, starts)
                 )

@@ -144,7 +144,7 @@ def decoded(path: Path, data: bytes, encoding: str, line: int = 1) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        text = f"byte {data[error.start]:#04x} is not {encoding}; give its {{parameter}}"
+        text = f"byte {data[error.start]:#04x} is not {encoding}; give its {{parameter}} (cp1252 is that of Windows)"
         line += data.count(b"\n", 0, error.start)
         raise fail(path, text, line, kind="format", parameter="encoding") from error
     except LookupError as error:

@@ -207,7 +207,8 @@ class _Block:
 
     def _no_number(self, lines: list[str], row: int, column: int, cell: str) -> ReaderError:
         """What a cell is that is no number, and what is to be done about it."""
-        place = f"column {column + 1 + self.layout.row_names}"
+        kept = [j for j in range(self.layout.full) if j not in self.layout.gone]
+        place = f"column {kept[column + self.layout.row_names] + 1}"
         place += f" ({self.columns[column][:SHOWN]!r})" if self.columns else ""
         here = [self.layout.wanted(self.layout.cells(line)) for line in lines]
         column += self.layout.row_names
