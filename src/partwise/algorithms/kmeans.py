@@ -80,10 +80,6 @@ def lloyd(source: RowSource, start: Rule, *, max_iter: int = MAX_ITER, tol: floa
 
     Parameters
     ----------
-    source : RowSource
-        The records.
-    start : Rule
-        The first assignment.
     max_iter : int
         Largest number of passes.
     tol : float
@@ -130,14 +126,8 @@ def kmeans(
 
     Parameters
     ----------
-    source : RowSource
-        The records.
-    k : int
-        Number of clusters.
     rng : numpy.random.Generator
         Where the starts come from.
-    n_init : int
-        Number of starts.
     max_iter : int
         Largest number of passes for each.
 

@@ -44,8 +44,6 @@ def odd_samples(source: RowSource, k: int) -> npt.NDArray[np.int64]:
     ----------
     source : RowSource
         The data, as the method that looks for parts sees it: weighed, if it weighs.
-    k : int
-        Number of parts.
 
     Returns
     -------
@@ -83,13 +81,6 @@ def odd_entries(source: RowSource, k: int) -> npt.NDArray[np.int64]:
     The mean is taken from features that are as common. A spacing too large for chance in all of the features is none.
     An entry that is large only because its sample is smaller than most, as one count in a well that is all but empty,
     is not odd: it has to be out of proportion at their length too.
-
-    Parameters
-    ----------
-    source : RowSource
-        The data.
-    k : int
-        Number of parts.
 
     Returns
     -------

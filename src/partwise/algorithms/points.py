@@ -71,8 +71,6 @@ def view(source: RowSource, axis: Axis, scale: npt.ArrayLike | None = None) -> P
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     axis : {"samples", "features"}
         Rows or columns.
     scale : array-like, optional

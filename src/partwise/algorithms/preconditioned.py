@@ -42,8 +42,6 @@ def pw_spa(source: RowSource, n_anchors: int, *, axis: Axis = "samples", rng: np
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     n_anchors : int
         Number of points to pick, and of singular vectors.
     axis : {"samples", "features"}, default="samples"
@@ -64,8 +62,6 @@ def mve_spa(source: RowSource, n_anchors: int, *, axis: Axis = "samples", rng: n
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     n_anchors : int
         Number of points to pick, and of singular vectors.
     axis : {"samples", "features"}, default="samples"
@@ -101,8 +97,6 @@ def er_spa(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     n_anchors : int
         Number of points to pick, and of singular vectors.
     axis : {"samples", "features"}, default="samples"

@@ -46,8 +46,6 @@ def are_single(data: Directions, k: int, rng: np.random.Generator) -> bool:
     ----------
     data : Directions
         The samples, all of which count alike.
-    k : int
-        Number of parts.
     rng : numpy.random.Generator
         Where the starts come from.
 
@@ -67,10 +65,6 @@ def singles(data: Directions, k: int, *, starts: int, rng: np.random.Generator) 
 
     Parameters
     ----------
-    data : Directions
-        The samples.
-    k : int
-        Number of parts.
     starts : int
         How many compete.
     rng : numpy.random.Generator
@@ -117,8 +111,6 @@ def lloyd(
 
     Parameters
     ----------
-    data : Directions
-        The samples.
     found : Search or None
         Where to begin; not used with a state.
     finish : callable

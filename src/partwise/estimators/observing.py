@@ -53,8 +53,6 @@ def observe(source: RowSource, missing: str | None, told: Told = NOTHING) -> tup
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     missing : {"nan", "zeros"} or None
         What stands for an unknown entry: NaN, or zero (in sparse data: what is not stored).
     told : Told

@@ -82,10 +82,6 @@ def build(method: Method, n_components: int | None, given: Mapping[str, Any], se
 
     Parameters
     ----------
-    method : Method
-        The method.
-    n_components : int or None
-        Number of components.
     given : mapping
         Options by name.
     seed : int, optional

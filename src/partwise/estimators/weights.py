@@ -23,8 +23,6 @@ def fit_weights(model: Factorization, source: RowSource, state: State | None = N
     ----------
     model : estimator
         With its parameters.
-    source : RowSource
-        The data.
     state : mapping, optional
         Where another fit of it had come to.
 
@@ -45,8 +43,6 @@ def stored_weights(model: Factorization, source: RowSource, *, check: bool = Tru
     ----------
     model : estimator
         Fitted.
-    source : RowSource
-        The data.
     check : bool, default=True
         Whether to look at the data first, as ``transform`` does.
 

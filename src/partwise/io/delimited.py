@@ -61,8 +61,6 @@ def read_delimited(
     decimal : {".", ","}, optional
         What stands before the decimals; by default found out. What could be read in two ways is refused, until it is
         told.
-    encoding : str, default="utf-8"
-        Of the names.
     duplicates : {"error", "number"}, default="error"
         What to do with a name that was there before.
     drop : sequence of str, default=()

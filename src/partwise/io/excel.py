@@ -39,8 +39,6 @@ def read_xlsx(
 
     Parameters
     ----------
-    path : pathlib.Path
-        The ``.xlsx`` file.
     variable : str, optional
         Which sheet; needed if several have cells.
     header, row_names : bool, optional

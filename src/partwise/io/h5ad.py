@@ -50,8 +50,6 @@ def read_h5ad(path: Path, *, layer: str | None = None, modality: str | None = No
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     layer : str, optional
         A layer, such as "counts", or "raw".
     modality : str, optional

@@ -31,8 +31,6 @@ def read_idx_images(path: Path, *, in_memory: int = LARGE) -> Table:
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     in_memory : int
         Bytes up to which it is held in memory.
 
@@ -95,8 +93,6 @@ def read_image_folder(path: Path, *, in_memory: int = LARGE) -> Table:
 
     Parameters
     ----------
-    path : pathlib.Path
-        The folder.
     in_memory : int
         Bytes up to which they are held in memory.
 

@@ -33,21 +33,12 @@ def unique_names(
 
     Parameters
     ----------
-    path : pathlib.Path
-        Where they were read.
-    names : sequence of str
-        The names.
     what : str
         What is named: "row" or "column".
     duplicates : {"error", "number"}
         What to do with a name that was there before; "number" makes "a", "a.2", "a.3".
     line : callable
         Line of the file in which name number i stands, or None.
-
-    Returns
-    -------
-    list of str
-        As many names.
     """
     if len(set(names)) == len(names):
         return list(names)

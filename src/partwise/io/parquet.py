@@ -56,8 +56,6 @@ def read_parquet(path: Path, *, in_memory: int = LARGE, duplicates: str = "error
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     in_memory : int
         Bytes up to which it is held in memory.
     duplicates : {"error", "number"}, default="error"

@@ -66,8 +66,6 @@ def read_table_folder(
 
     Parameters
     ----------
-    path : pathlib.Path
-        The folder.
     delimiter, header, row_names, decimal, encoding
         As for one table.
     duplicates : {"error", "number"}, default="error"

@@ -63,8 +63,6 @@ def read_text_folder(
         The folder, of ``.txt`` files or of texts with any end of name.
     min_count, stop_words, ngrams, min_share, max_share
         Which words are counted; see :func:`read_documents`.
-    encoding : str, default="utf-8"
-        Of the texts.
 
     Returns
     -------
@@ -104,8 +102,6 @@ def read_documents(
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     text : str, optional
         The column; by default the one of the longest texts.
     date : str, optional
@@ -120,8 +116,6 @@ def read_documents(
         Longest run of words that is counted as one.
     min_share, max_share : float, default=0.0, 1.0
         Words that a smaller or larger share of the texts has are left out.
-    encoding : str, default="utf-8"
-        Of the file.
 
     Returns
     -------

@@ -40,11 +40,6 @@ def write_document(docs: Path) -> Path:
     ----------
     docs : Path
         The folder of the documentation.
-
-    Returns
-    -------
-    Path
-        The page.
     """
     found = load_kept(docs)
     for one in found:
@@ -83,8 +78,6 @@ def cited(page: str, found: Sequence[Kept]) -> str:
     ----------
     page : str
         The page, in Markdown.
-    found : sequence of Kept
-        What is kept.
 
     Returns
     -------
@@ -115,13 +108,6 @@ def opened(docs: Path, found: Sequence[Kept]) -> str:
     ----------
     docs : Path
         The folder of the documentation.
-    found : sequence of Kept
-        What is kept.
-
-    Returns
-    -------
-    str
-        The page.
     """
     kept = {one.experiment.name: one.result for one in found}
     page = (docs / CHOOSING).read_text(encoding="utf-8")
@@ -132,11 +118,6 @@ def opened(docs: Path, found: Sequence[Kept]) -> str:
 
 def render(found: Sequence[Kept]) -> str:
     """The page, in Markdown.
-
-    Parameters
-    ----------
-    found : sequence of Kept
-        What is kept.
 
     Returns
     -------

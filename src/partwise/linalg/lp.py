@@ -61,10 +61,6 @@ def solve_lp(
     ----------
     c : ndarray of shape (n_variables,)
         Costs.
-    A_eq, b_eq : sparse matrix and ndarray
-        Equations.
-    A_ub, b_ub : sparse matrix and ndarray, optional
-        Inequalities.
     upper : ndarray of shape (n_variables,), optional
         Upper bounds, infinite by default.
     time_limit : float, optional
@@ -74,8 +70,6 @@ def solve_lp(
     -------
     x : ndarray of shape (n_variables,)
         The solution, within its bounds.
-    certificate : LPCertificate
-        Its residuals.
 
     Raises
     ------
@@ -120,12 +114,8 @@ def maximise(
     ----------
     c : ndarray of shape (n_variables,)
         Gains.
-    A_ub, b_ub : matrix and ndarray
-        Inequalities.
     lower, upper : ndarray of shape (n_variables,)
         Bounds.
-    A_eq, b_eq : matrix and ndarray, optional
-        Equations.
 
     Returns
     -------

@@ -37,8 +37,6 @@ def draw(source: RowSource, rng: np.random.Generator, k: int | None = None) -> S
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     rng : numpy.random.Generator
         Which of them, if there are many.
     k : int, optional

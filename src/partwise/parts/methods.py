@@ -98,12 +98,8 @@ def find_parts(
     ----------
     source : RowSource
         The data, prepared.
-    k : int
-        Number of parts.
     seen : Inspection
         What a first look at it found.
-    noise : Noise
-        Its noise.
     method : Method, optional
         What is asked for by name.
     weighing : {"auto", "noise", None} or Noise, default="auto"
@@ -117,8 +113,6 @@ def find_parts(
     -------
     estimator : Factorization
         Fitted.
-    chosen : Chosen
-        The method, and why.
     """
     how = paying(noise, source, k) if isinstance(weighing, str) and weighing == "auto" else weighing
     search = _Search(source, k, how, seed, copies, noise)
@@ -157,8 +151,6 @@ def find_incomplete(
     ----------
     source : RowSource
         Rows with holes.
-    k : int
-        Number of parts.
     observed : Observed
         How many entries are unknown.
     method : Method, optional
@@ -172,8 +164,6 @@ def find_incomplete(
     -------
     estimator : Factorization
         Fitted.
-    chosen : Chosen
-        The method, and why.
     """
     search, missing = _Search(source, k, None, seed, copies), missing_in(source)
     if method is not None:

@@ -25,13 +25,9 @@ def aligned_reference(reference: Table, features: list[str] | None, n_features: 
         Known parts, as rows or as columns.
     features : list of str or None
         Features of the data.
-    n_features : int
-        How many there are.
 
     Returns
     -------
-    names : list of str
-        Of the known parts.
     rows : ndarray of shape (n_known, n_features)
         In the order of the data's features.
     """

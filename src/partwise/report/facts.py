@@ -217,11 +217,6 @@ def gather(
         How far its parts can move.
     scores : array of shape (n_components, n_features), optional
         What features are ranked by; by default their size.
-
-    Returns
-    -------
-    Facts
-        The numbers.
     """
     verdicts = getattr(model, "verdicts_", None) if verdicts is None else verdicts
     rows = pass_over(source, model, weights)

@@ -114,8 +114,6 @@ def alternate(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     H0 : ndarray of shape (n_components, n_features)
         Where to start.
     W0 : row-aligned weights, optional

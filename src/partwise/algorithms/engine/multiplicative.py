@@ -42,8 +42,6 @@ def multiply(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     H0 : ndarray of shape (n_components, n_features)
         Where to start.
     W0 : ndarray of shape (n_samples, n_components), optional

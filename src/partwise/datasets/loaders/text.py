@@ -107,11 +107,6 @@ def weigh(counts: csr_array, weighting: str, slope: float = 1.0) -> csr_array:
         How much of the length of a document is divided out, 1 for all and 0 for nothing: a row is divided by
         ``(1 - slope) mean + slope length`` (the pivoted normalisation of Manning et al. 2008, Section 6.4.4).
 
-    Returns
-    -------
-    scipy.sparse.csr_array
-        Of the same shape.
-
     Examples
     --------
     >>> weigh(csr_array([[2, 0]]), "tfidf").toarray()
