@@ -165,8 +165,6 @@ def search(
     ----------
     trim : float
         Share of a part's samples in its mean.
-    rng : numpy.random.Generator
-        Where the starts come from.
     sketch : int
         How many points the starts see.
     kept : int

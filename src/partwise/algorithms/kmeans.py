@@ -126,15 +126,8 @@ def kmeans(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Where the starts come from.
     max_iter : int
         Largest number of passes for each.
-
-    Returns
-    -------
-    Clustering
-        The clusters of all records.
     """
     best = best_start(source, k, rng=rng, n_init=n_init, max_iter=max_iter)
     return lloyd(source, Rule.nearest(best, source.dtype), max_iter=max_iter)

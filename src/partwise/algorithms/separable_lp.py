@@ -80,8 +80,6 @@ def separable_lp(
     ----------
     source : RowSource
         The data, of a few hundred points; it is brought into memory.
-    n_anchors : int
-        Number of points to pick.
     axis : {"samples", "features"}, default="samples"
         Whether rows (pure records) or columns (anchor words) are picked.
     noise : float, optional

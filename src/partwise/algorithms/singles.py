@@ -46,8 +46,6 @@ def are_single(data: Directions, k: int, rng: np.random.Generator) -> bool:
     ----------
     data : Directions
         The samples, all of which count alike.
-    rng : numpy.random.Generator
-        Where the starts come from.
 
     Returns
     -------
@@ -67,8 +65,6 @@ def singles(data: Directions, k: int, *, starts: int, rng: np.random.Generator) 
     ----------
     starts : int
         How many compete.
-    rng : numpy.random.Generator
-        Where the starts come from.
 
     Returns
     -------

@@ -128,8 +128,6 @@ def held_out(source: RowSource, most: int, rng: np.random.Generator) -> Array:
     ----------
     source : RowSource
         Rows whose noise has variance one, or any.
-    most : int
-        The largest number of directions.
     rng : numpy.random.Generator
         Which rows and columns.
 

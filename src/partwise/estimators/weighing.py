@@ -91,8 +91,6 @@ def ready(
 
     Parameters
     ----------
-    source : RowSource
-        The data of the fit.
     how : {"auto", "noise", None} or Noise
         See ``set_weighing`` of the estimators.
     aside : bool
@@ -102,8 +100,6 @@ def ready(
 
     Returns
     -------
-    weighing : Weighing
-        What is kept of it.
     rows : RowSource
         The rows, or `source` itself.
     kept : ndarray of bool
@@ -134,8 +130,6 @@ def weigh(source: RowSource, how: Any, k: int, kept: npt.NDArray[np.bool_]) -> t
 
     Parameters
     ----------
-    source : RowSource
-        The data of the fit.
     how : {"auto", "noise", None} or Noise
         See ``set_weighing`` of the estimators.
     kept : ndarray of bool
@@ -143,8 +137,6 @@ def weigh(source: RowSource, how: Any, k: int, kept: npt.NDArray[np.bool_]) -> t
 
     Returns
     -------
-    weighing : Weighing
-        What is kept of it.
     weighed : RowSource
         The weighed rows, or those of `source` itself.
     """

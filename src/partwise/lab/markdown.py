@@ -12,8 +12,6 @@ def insert(page: str, name: str, text: str) -> str:
     ----------
     page : str
         The page, in Markdown.
-    name : str
-        The experiment whose table it is.
     text : str
         The table; nothing leaves the place empty.
     """

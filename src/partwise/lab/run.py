@@ -161,11 +161,6 @@ def finish(experiment: Experiment, folder: Path) -> Reproduction:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a folder; an `InputError` where there is none.
 
-    Parameters
-    ----------
-    folder : Path
-        Where a run was kept.
-
     Returns
     -------
     dict

@@ -100,8 +100,6 @@ def find_parts(
         The data, prepared.
     seen : Inspection
         What a first look at it found.
-    method : Method, optional
-        What is asked for by name.
     weighing : {"auto", "noise", None} or Noise, default="auto"
         What the user says of weighing; "auto" divides by the noise where that pays.
     seed : int, Generator or RandomState, optional
@@ -153,8 +151,6 @@ def find_incomplete(
         Rows with holes.
     observed : Observed
         How many entries are unknown.
-    method : Method, optional
-        What is asked for by name.
     seed : int, Generator or RandomState, optional
         For what is drawn.
     copies : ndarray of int, optional

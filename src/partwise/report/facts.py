@@ -211,8 +211,6 @@ def gather(
         Weights of the samples; by default computed block by block.
     unknown : float, default=0
         Share of the entries of the data that were not known, and are those of the parts.
-    verdicts : Verdicts, optional
-        What `judge` says of the model.
     bands : Bands, optional
         How far its parts can move.
     scores : array of shape (n_components, n_features), optional

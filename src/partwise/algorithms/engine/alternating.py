@@ -118,8 +118,6 @@ def alternate(
         Where to start.
     W0 : row-aligned weights, optional
         The weights to start with; by default the best ones of ``H0``.
-    loss : SquaredError
-        What is minimised, with the penalties.
     beside : tuple of row-aligned arrays
         What the loss needs beside the data.
     update : callable

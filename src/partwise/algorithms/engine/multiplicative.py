@@ -48,8 +48,6 @@ def multiply(
         The weights to start with; nothing is lifted then.
     decode : callable, optional
         Block function of the weights to start with, in the place of equal ones.
-    loss : Divergence
-        What is minimised, with the penalties.
     on_W, on_H : Factor
         What is asked of the factors.
     state : mapping, optional
