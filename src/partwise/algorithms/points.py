@@ -113,8 +113,9 @@ class RowPoints:
         dense = blocks.to_dense(self.source.take(numbers)).astype(np.float64)
         return np.asarray(dense * self.scale[np.asarray(numbers), None])
 
-    def _map(self, step: Callable[..., Any], *state: State, **how: Any) -> tuple[State, Any]:
-        kept, small = self.source.map_rows(step, self.scale, self.numbers, *state, dtype=np.float64, **how)
+    def _map(self, step: Callable[..., Any], *state: State, width: int | None = None, **how: Any) -> tuple[State, Any]:
+        rows = (self.scale, self.numbers, *state)
+        kept, small = self.source.map_rows(step, *rows, width=width, dtype=np.float64, **how)
         return kept, small
 
 
