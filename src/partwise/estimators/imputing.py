@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from partwise.estimators.observing import Told
 from partwise.sources import blocks
-from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
@@ -61,13 +60,9 @@ class Imputing:
         if not observed.holes:
             return np.asarray(source.map_rows(blocks.to_dense, width=source.shape[1]))
         Ht = np.ascontiguousarray(self.components_.T, source.dtype)
-        return np.asarray(source.map_rows(partial(_completed, Ht=Ht), W, width=source.shape[1]))
+        return np.asarray(source.map_rows(partial(blocks.completed, Ht=Ht), W, width=source.shape[1]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = self.missing == "nan"
         return tags
-
-
-def _completed(block: Block, W: Array, *, Ht: Array) -> Array:
-    return blocks.completed(block, W, Ht)
