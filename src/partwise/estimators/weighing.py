@@ -100,6 +100,8 @@ def ready(
 
     Returns
     -------
+    weighing : Weighing
+        What is kept of it.
     rows : RowSource
         The rows, or `source` itself.
     kept : ndarray of bool
@@ -137,6 +139,8 @@ def weigh(source: RowSource, how: Any, k: int, kept: npt.NDArray[np.bool_]) -> t
 
     Returns
     -------
+    weighing : Weighing
+        What is kept of it.
     weighed : RowSource
         The weighed rows, or those of `source` itself.
     """

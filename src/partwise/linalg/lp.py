@@ -70,6 +70,8 @@ def solve_lp(
     -------
     x : ndarray of shape (n_variables,)
         The solution, within its bounds.
+    certificate : LPCertificate
+        Its residuals.
 
     Raises
     ------

@@ -111,6 +111,8 @@ def find_parts(
     -------
     estimator : Factorization
         Fitted.
+    chosen : Chosen
+        The method, and why.
     """
     how = paying(noise, source, k) if isinstance(weighing, str) and weighing == "auto" else weighing
     search = _Search(source, k, how, seed, copies, noise)
@@ -160,6 +162,8 @@ def find_incomplete(
     -------
     estimator : Factorization
         Fitted.
+    chosen : Chosen
+        The method, and why.
     """
     search, missing = _Search(source, k, None, seed, copies), missing_in(source)
     if method is not None:

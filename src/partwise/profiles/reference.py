@@ -28,6 +28,8 @@ def aligned_reference(reference: Table, features: list[str] | None, n_features: 
 
     Returns
     -------
+    names : list of str
+        Of the known parts.
     rows : ndarray of shape (n_known, n_features)
         In the order of the data's features.
     """
