@@ -61,12 +61,6 @@ def read_delimited(
     decimal : {".", ","}, optional
         What stands before the decimals; by default found out. What could be read in two ways is refused, until it is
         told.
-    duplicates : {"error", "number"}, default="error"
-        What to do with a name that was there before.
-    drop : sequence of str, default=()
-        Names of columns to leave out, be they text; * stands for anything.
-    in_memory : int
-        Bytes of numbers up to which they are held in memory.
 
     Returns
     -------

@@ -43,10 +43,6 @@ def read_xlsx(
         Which sheet; needed if several have cells.
     header, row_names : bool, optional
         Whether the first row and the first column are names; by default found out, as for text.
-    duplicates : {"error", "number"}, default="error"
-        What to do with a name that was there before.
-    drop : sequence of str, default=()
-        Names of columns to leave out, be they text.
 
     Returns
     -------

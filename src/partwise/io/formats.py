@@ -40,7 +40,7 @@ class Format:
     title : str
         What the documentation calls it.
     read : callable
-        Path and options to `Table`.
+        Path and options to `Table`; it describes its own, and :func:`partwise.read` those that many formats take.
     begins : callable, optional
         Whether a file with these first bytes (decompressed) is one.
     called : str, optional

@@ -54,15 +54,6 @@ class ParquetSource(_OnDisk):
 def read_parquet(path: Path, *, in_memory: int = LARGE, duplicates: str = "error", drop: Sequence[str] = ()) -> Table:
     """Read a parquet file of numeric columns; the first column may be text, or one pandas' index: it names the rows.
 
-    Parameters
-    ----------
-    in_memory : int
-        Bytes up to which it is held in memory.
-    duplicates : {"error", "number"}, default="error"
-        What to do with a name that was there before.
-    drop : sequence of str, default=()
-        Names of columns to leave out, be they text.
-
     Returns
     -------
     Table
