@@ -77,8 +77,6 @@ def er_spa(
     ----------
     n_anchors : int
         Number of points to pick, and of singular vectors.
-    axis : {"samples", "features"}, default="samples"
-        Whether rows (pure records) or columns (anchor words) are picked.
     eta, theta : float, default=0.99, 5
         Of the cutting planes by which the ellipsoid is found: points with ``y' L y`` below eta leave, and theta times
         the rank of those outside join in a round. They decide how soon and not what is found.

@@ -61,8 +61,6 @@ def spa(source: RowSource, n_anchors: int, *, row_scale: Rows | None = None, axi
     row_scale : row-aligned vector, optional
         Factor of every row before picking, e.g. the inverse of its sum; zero leaves a row out.  With
         ``axis="features"`` a vector with the factor of every column.
-    axis : {"samples", "features"}, default="samples"
-        Whether rows (pure records) or columns (anchor words) are picked.
 
     Returns
     -------
