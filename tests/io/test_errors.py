@@ -231,6 +231,9 @@ def test_pictures(tmp_path: Path):
 
 
 def test_folders(tmp_path: Path):
+    with pytest.raises(ReaderError, match=f"{re.escape(tmp_path.name)}: is empty"):
+        pw.read(tmp_path)
+    (tmp_path / "a.bin").write_bytes(bytes(10))
     with pytest.raises(
         ReaderError, match=r"is neither a folder of zarr, nor a folder of 10x Genomics, nor a folder of \.npy"
     ):

@@ -124,6 +124,8 @@ def of_folder(folder: Path) -> Format:
     """The format of a folder."""
     known = [format for format in FORMATS.values() if format.holds]
     found = next((format for format in known if format.holds and format.holds(folder)), None)
+    if found is None and not any(folder.iterdir()):
+        raise fail(folder, "is empty", kind="empty")
     if found is None:
         raise fail(folder, f"is neither a {', nor a '.join(format.title for format in known)}")
     return found
