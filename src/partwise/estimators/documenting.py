@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -28,12 +29,14 @@ def document(kind: type) -> None:
             method.__doc__ = _filled(method, over, method)
 
 
+@cache
 def sections(text: str | None) -> dict[str, str]:
     """The sections of a numpydoc text by their headings; what comes before the first has none."""
     pieces = HEADING.split(inspect.cleandoc(text or ""))
     return {"": pieces[0].strip()} | {head: body.strip() for head, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 
+@cache
 def entries(section: str) -> dict[tuple[str, ...], str]:
     """What a section says of each name, or of several at once."""
     found = [one.rstrip() for one in re.split(r"^(?=\S)", section, flags=re.MULTILINE) if one]
@@ -51,7 +54,7 @@ def _filled(own: Any, bases: Iterable[Any], signed: Any) -> str:
     # those of the farthest base first
     shown = [names[0] for place in reversed(attributes) for names in place]
     told = {
-        "": found[""] or inherited[0][""],
+        "": found[""] if own.__doc__ else inherited[0][""],
         "Parameters": "\n".join(dict.fromkeys([*_told(wanted, parameters), *parameters[0].values()])),
         "Attributes": "\n".join(dict.fromkeys(_told(shown, attributes))),
         "Returns": next((one["Returns"] for one in (found, *inherited) if "Returns" in one), ""),
