@@ -373,7 +373,8 @@ class Session:
         self.folder.finish("interrupted" if self.fitted.interrupted else "complete", keep=self.fitted.limited)
         facts, manifest = self.fitted.facts(), self.folder.manifest.entries
         self.voice.warn([text for text in self.fitted.warnings if text not in self.suspected])
-        self.voice.say(decided(self.fitted.model))
+        known = self.folder.manifest.entries.get("choice", {}).get("sentence", "")
+        self.voice.say(decided(self.fitted.model, known=known))
         self.voice.say(outcome(facts, self.timings.get("fit", 0.0)))
         self.voice.say("" if self.fitted.verdicts is None else believed(self.fitted))
         outputs = outputs_of(self.folder.path, manifest)
