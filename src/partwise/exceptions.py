@@ -122,8 +122,6 @@ def warn_user(warning: Warning | str, category: type[Warning] | None = None) -> 
 
     Parameters
     ----------
-    warning : Warning or str
-        What is told.
     category : type, optional
         What kind of warning a text is.
     """

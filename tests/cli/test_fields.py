@@ -103,6 +103,23 @@ def test_spectra_of_a_map_with_a_library(program: Program):
     assert "--map-shape 7x7 has 49 pixels, and there are 6 samples" in said
 
 
+@pytest.mark.parametrize("missing", ["nan", "zeros"])
+def test_what_is_left_of_spectra_with_holes_is_of_known_entries(program: Program, missing: str):
+    axis = 400.0 + 10.0 * np.arange(30)
+    spectra = np.exp(-(((axis - np.array([[450.0], [600.0]])) / 60.0) ** 2)) + 0.1
+    X = RNG.dirichlet([0.4] * 2, 60) @ spectra + 0.01 * RNG.normal(size=(60, 30))
+    known = RNG.random(X.shape) < 0.9
+    known[:, 3] = RNG.random(60) < 0.3
+    cells = np.where(known, X.round(6), 0.0 if missing == "zeros" else np.nan)
+    write("a.csv", "id", [f"{x:g}" for x in axis], [f"s{i}" for i in range(60)], cells)
+    program("fit", "a.csv", "--missing", missing, "-k", 2, "--no-judge", "-o", "out")
+    left = [float(row["rms_residual"]) for row in read("out/residual_spectrum.csv")]
+    assert 0.006 < min(left) <= max(left) < 0.015
+    left = [float(row["rms_residual"]) for row in read("out/abundances.csv")]
+    assert np.sqrt(np.mean(np.square(left))) == pytest.approx(0.01, rel=0.1)
+    assert "What is left, by band" in Path("out/report.html").read_text()
+
+
 def test_a_library_is_over_the_points_of_the_data_however_they_are_written():
     points = np.linspace(400.0, 700.0, 80)  # of which 662.02531645569 has two neighbours at six decimals
     library = Table(RNG.random((80, 2)), ["iron", "rust"], [f"{x:.18e}" for x in points[::-1]])

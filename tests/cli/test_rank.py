@@ -36,8 +36,13 @@ def test_samples_unlike_all_others_are_told(program: Program, table: str) -> Non
     X = np.loadtxt(table, delimiter=",")
     X[17] = 1000.0 * (np.arange(30) % 7 == 3)
     np.savetxt(table, X, fmt="%d", delimiter=",")
-    out, _ = program("rank", table, "--no-halves")
-    assert "Set aside, as unlike all other samples: row 17." in out
+    told = " ".join(program("rank", table, "--no-halves")[0].split())
+    assert told.count("sample 17") == told.count("unlike all others") == 1
+    lines = Path(table).read_text().splitlines()
+    Path(table).write_text("\n".join(f"mouse {i},{line}" for i, line in enumerate(lines)))
+    told = " ".join(program("rank", table, "--no-halves", "--no-header")[0].split())
+    assert told.count("mouse 17") == told.count("unlike all others") == 1
+    assert "sample 17" not in told
 
 
 def test_of_incomplete_data_entries_that_are_left_out_decide(program: Program) -> None:

@@ -171,3 +171,16 @@ def test_mistakes_in_new_data_are_told(fitted: Program) -> None:
     ):
         _, said = fitted("transform", "out", f"{name}.csv", "-o", f"{name}-w.csv")
         assert words in said
+
+
+def test_features_without_names_are_taken_in_their_order_and_it_is_told(fitted: Program) -> None:
+    np.save("plain.npy", X)
+    said = " ".join("".join(fitted("transform", "out", "plain.npy", "-o", "w.csv")).split())
+    assert "Features are taken in their order: the data has no names of them, and the model has." in said
+    assert "taken in their order" not in "".join(fitted("transform", "out", "data.csv", "-o", "v.csv"))
+
+
+def test_a_model_behind_the_data_is_told(fitted: Program) -> None:
+    for model in ("out", "out/model.safetensors"):
+        _, said = fitted("transform", "data.csv", model, "-o", "w.csv", code=2)
+        assert f"MODEL comes before DATA: partwise transform {model} data.csv" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from partwise.datasets import read_texts, stop_words
+from partwise.datasets.loaders.text import plain
 from partwise.datasets.words import LANGUAGES
 from partwise.exceptions import InputError
 
@@ -114,7 +116,7 @@ def test_a_language_that_is_not_there_is_named() -> None:
 def test_stop_words_and_encoding(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("the cafés\nthe café".encode("latin-1"))
     assert read_texts(tmp_path, encoding="latin-1", stop_words=None).feature_names == ["café", "cafés", "the"]
-    with pytest.raises(InputError, match=r"a.txt, line 1: not utf-8"):
+    with pytest.raises(InputError, match=r"a.txt, line 1: byte 0xe9 is not utf-8; give its encoding"):
         read_texts(tmp_path)
 
 
@@ -176,3 +178,29 @@ def test_vocabulary_of_another_size(tmp_path: Path) -> None:
         read_texts(as_docword(tmp_path), vocabulary=["a", "b"])
     with pytest.raises(InputError, match="there is no file"):
         read_texts(as_docword(tmp_path), vocabulary=tmp_path / "none.txt")
+
+
+SEEN = {
+    "<!DOCTYPE html><html><head><style>p {color: red}</style></head><body><p>red fish</p></body></html>": "red fish",
+    "red<br/>fish &amp; <a href='http://a.b/blue' title=blue>sea</a>": "red fish & sea",
+    "caf&eacute; &#233;t&#xe9;": "caf\xe9 \xe9t\xe9",
+    "red <!-- <p>blue</p> --> fish <unknown>sea</unknown>": "red fish sea",
+    "red <script>if (a < b) { blue }</script> fish": "red fish",
+    "red <p>fish <!-- no end": "red fish",
+}
+UNTAGGED = "a <b and c> d, x < y > z, List<String>, AT&T; <mail@host>"
+SEEN[UNTAGGED] = UNTAGGED
+
+
+@pytest.mark.parametrize("text", SEEN)
+def test_words_of_html_are_those_that_a_reader_sees(text: str) -> None:
+    assert plain(text).split() == SEEN[text].split()
+    again = read_texts([text, "other words"], stop_words=None)
+    assert again.feature_names == read_texts([SEEN[text], "other words"], stop_words=None).feature_names
+
+
+@pytest.mark.parametrize("piece", ["<!--", "<script>", "<p ", "<p>", "&amp", "<b a='"])
+def test_hostile_html_takes_no_time(piece: str) -> None:
+    began = time.perf_counter()
+    plain("<p>" + piece * 200_000)
+    assert time.perf_counter() - began < 5.0

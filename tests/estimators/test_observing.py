@@ -149,6 +149,9 @@ def test_holes_by_nan_by_mask_by_zeros_and_by_weights_are_the_same(name: str) ->
     for other in others:
         np.testing.assert_allclose(other.components_, nan.components_, rtol=1e-8, atol=1e-10)
         assert other.reconstruction_error_ == pytest.approx(nan.reconstruction_error_, rel=1e-8)
+        assert other.n_unknown_ == nan.n_unknown_ == np.count_nonzero(~KNOWN)
+    assert not hasattr(fit(X), "n_unknown_")
+    assert not hasattr(other.fit(X), "n_unknown_")
     W = nan.transform(HOLES)
     error = np.linalg.norm((X - W @ nan.components_) * KNOWN) / np.linalg.norm(X * KNOWN)
     assert nan.reconstruction_error_ == pytest.approx(error, rel=1e-10)

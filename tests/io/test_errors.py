@@ -199,8 +199,8 @@ def test_truncated_and_compressed_files(tmp_path: Path):
     refused(tmp_path / "a.parquet", "does not begin and end as a parquet file does")
     (tmp_path / "garbage").write_bytes(bytes(range(256)) * 10)
     refused(tmp_path / "garbage", "is neither text nor any other format known here")
-    (tmp_path / "wide.csv").write_bytes("a,b\n1,2\n".encode("utf-16"))
-    refused(tmp_path / "wide.csv", "line 1: the text is UTF-16; save it as UTF-8")
+    (tmp_path / "wide.csv").write_bytes("a,b\n1,2\n".encode("utf-16")[:-1])
+    refused(tmp_path / "wide.csv", "not a readable file .*truncated data")
     (tmp_path / "v73.mat").write_bytes(b"\x89HDF\r\n\x1a\n")
     refused(tmp_path / "v73.mat", r"is a MATLAB 7.3 file \(HDF5\); save it with -v7")
     refused(tmp_path / "missing", "there is no such file or folder")
@@ -231,12 +231,15 @@ def test_pictures(tmp_path: Path):
 
 
 def test_folders(tmp_path: Path):
+    with pytest.raises(ReaderError, match=f"{re.escape(tmp_path.name)}: is empty"):
+        pw.read(tmp_path)
+    (tmp_path / "a.bin").write_bytes(bytes(10))
     with pytest.raises(
         ReaderError, match=r"is neither a folder of zarr, nor a folder of 10x Genomics, nor a folder of \.npy"
     ):
         pw.read(tmp_path)
     (tmp_path / "a.txt").write_bytes(b"fine\nna\xefve")
-    with pytest.raises(ReaderError, match=r"a.txt, line 2: not utf-8"):
+    with pytest.raises(ReaderError, match=r"a.txt, line 2: byte 0xef is not utf-8; give its encoding"):
         pw.read(tmp_path)
     (tmp_path / "matrix.mtx").write_text(BANNER + "2 3 1\n1 1 1\n")
     (tmp_path / "genes.tsv").write_text("E1\tA\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 
 import partwise as pw
@@ -159,8 +160,23 @@ def test_columns_of_text_that_are_dropped(tmp_path: Path, between: str):
         np.testing.assert_array_equal(table.X, X.T if transpose else X)
         assert (table.feature_names, table.sample_names) == ((S, F) if transpose else (F, S))
     assert pw.read(tmp_path / "a.txt", drop=["chr", "remark", "f3"]).feature_names == F[:3] + F[4:]
+    with pytest.raises(ReaderError, match=r"column 11 \('remark'\) holds text"):  # as the file has it
+        pw.read(tmp_path / "a.txt", drop="chr")
     with pytest.raises(InputError, match=r"drop: there is no feature 'remarks'; did you mean|there are 'f0'"):
         pw.read(tmp_path / "a.txt", drop="chr,remark,remarks")
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_a_name_that_looks_like_a_pattern_is_a_name(tmp_path: Path, end: str):
+    columns = {"A[C>A]A": [1.0, 2.0], "A[C>A]*": [3.0, 4.0], "AC?": [5.0, 6.0], "ACT": [7.0, 8.0]}
+    frame = polars.DataFrame({"id": ["s1", "s2"], **columns})
+    frame.write_csv(tmp_path / "a.csv")
+    frame.write_parquet(tmp_path / "a.parquet")
+    file = tmp_path / f"a.{end}"
+    assert pw.read(file, drop="A[C>A]*").feature_names == ["A[C>A]A", "AC?", "ACT"]
+    assert pw.read(file, drop="AC?").feature_names == ["A[C>A]A", "A[C>A]*", "ACT"]
+    assert pw.read(file, drop="AC*").feature_names == ["A[C>A]A", "A[C>A]*"]
+    assert pw.read(file, drop="*]A,ACT").feature_names == ["A[C>A]*", "AC?"]
 
 
 @pytest.mark.parametrize("drop", ["a", "a,c"])

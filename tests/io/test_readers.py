@@ -19,7 +19,7 @@ import scipy.io
 import scipy.sparse as sp
 
 import partwise as pw
-from partwise.exceptions import InputError, MissingDependencyError
+from partwise.exceptions import InputError, MissingDependencyError, ReaderError
 from partwise.io import Table, numbers, summarize
 from partwise.io.delimited import read_delimited
 
@@ -393,3 +393,28 @@ def test_h5ad_has_a_limit_of_the_processors_time(tmp_path: Path, stand_in):
     stand_in("import time\ntime.process_time = lambda: -7.5\ndef read_h5ad(path):\n    while True: pass\n")
     with pytest.raises(pw.exceptions.ReaderError, match=r"a.h5ad: not a readable .h5ad file \(nothing after 8 s\)"):
         pw.read(tmp_path / "a.h5ad")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("order", ["utf-16-le", "utf-16-be"])
+def test_tables_in_utf_16(tmp_path: Path, order: str, packed: bool):
+    """As spreadsheets save "Unicode text"; what the mark says counts, whatever the encoding that is given."""
+    lines = ["id\tgr\N{LATIN SMALL LETTER U WITH DIAERESIS}n\t\N{GRINNING FACE}"]
+    lines += [f"s{i}\t{i}.5\t{i}" for i in range(400_000)]
+    content = ("\ufeff" + "\r\n".join(lines)).encode(order)
+    (tmp_path / "a.txt").write_bytes(gzip.compress(content, 1) if packed else content)
+    table = pw.read(tmp_path / "a.txt", encoding="latin-1")
+    assert table.feature_names == ["gr\xfcn", "\N{GRINNING FACE}"]
+    np.testing.assert_array_equal(table.X, np.arange(400_000.0)[:, None] + [0.5, 0.0])
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_bytes("\ufeffred fish".encode(order))
+    assert pw.read(tmp_path / "texts").feature_names == ["fish", "red"]
+
+
+def test_numbers_that_begin_as_utf_16_does_are_numbers(tmp_path: Path):
+    """Two bytes are not enough to tell."""
+    image = np.random.default_rng(0).integers(0, 256, (4, 300), np.uint8)
+    image[0, :2] = 0xFF, 0xFE
+    (tmp_path / "a.raw").write_bytes(image.tobytes())
+    with pytest.raises(ReaderError, match="neither text nor any other format"):
+        pw.read(tmp_path / "a.raw")

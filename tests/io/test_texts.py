@@ -85,3 +85,10 @@ def test_numbers_of_files_are_no_wavelengths(tmp_path: Path):
     for i, body in enumerate(BODY):
         (tmp_path / f"{i}.txt").write_text(body)
     assert suspicions(pw.read(tmp_path)) == []
+
+
+def test_tags_are_told(tmp_path: Path):
+    (tmp_path / "a.csv").write_text("id,body\n" + "".join(f't{i},"<p>{b}</p>"\n' for i, b in enumerate(BODY)))
+    found = pw.read(tmp_path / "a.csv", format="documents")
+    assert "HTML: the tags of 12 of 12 documents are left out" in found.notes
+    assert found.feature_names == ["blue", "boat", "fish", "lake", "red", "sea"]

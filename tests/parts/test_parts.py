@@ -345,6 +345,7 @@ def test_incomplete_data(kind: str, method: str, form: str) -> None:
     model = pw.Parts(asked, missing=missing, random_state=0).fit(data, **told)
     assert (model.method_.name, model.n_components_, model.noise_) == (method, 3, None)
     assert model.method_.facts["unknown"] == pytest.approx(0.2, abs=0.02)
+    assert model.n_unknown_ == np.count_nonzero(~known)
     assert {row.verdict for row in model.verdicts_} <= {"found again", "roughly"}
     assert error(model, H) < 0.1
     told_of = model.explain()
@@ -374,5 +375,6 @@ def test_incomplete_data_that_cannot_be_is_refused_by_name(tmp_path: Path) -> No
     model = pw.Parts(4, missing="nan", judge=False, random_state=0).fit(holes)
     pw.save(model, tmp_path / "model.safetensors")
     kept = pw.load(tmp_path / "model.safetensors")
+    assert kept.n_unknown_ == np.isnan(holes).sum()
     assert (kept.explain(), kept.noise_) == (model.explain(), None)
     np.testing.assert_array_equal(kept.transform(holes), model.transform(holes))

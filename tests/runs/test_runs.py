@@ -13,11 +13,14 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import polars
 import pytest
 from rich.console import Console
+from scipy.io import savemat
 
 import partwise as pw
 from partwise.algorithms.loop import Progress
+from partwise.door.guard import watching
 from partwise.exceptions import InputError, ReaderError
 from partwise.outcomes import Stop
 from partwise.runs import (
@@ -245,6 +248,23 @@ def test_what_is_left_of_reading_falls(tmp_path: Path, end: str) -> None:
         steps = np.array([call.kwargs["completed"] for call in told.call_args_list])
         assert (np.diff(steps) >= 0.0).all()
         assert steps[0] < 0.6 < 0.99 == steps[-2] < steps[-1] == 1.0
+
+
+@pytest.mark.parametrize("end", ["npy", "mat", "parquet"])
+def test_so_does_what_is_left_of_other_files(tmp_path: Path, end: str) -> None:
+    X, file = np.random.default_rng(0).random((400_000, 25)), tmp_path / f"a.{end}"
+    if end == "npy":
+        np.save(file, X)
+    elif end == "mat":
+        savemat(file, {"X": X}, do_compression=True)
+    else:
+        polars.DataFrame(X).write_parquet(file)
+    seen: list[int] = []
+    with watching(lambda path, place: seen.append(place)):
+        np.testing.assert_array_equal(pw.read(file).X, X)
+    assert len(seen) > 1
+    assert (np.diff(seen) > 0).all()
+    assert seen[0] < 0.9 * file.stat().st_size <= seen[-1] < 1.1 * file.stat().st_size
 
 
 def test_a_folder_of_many_files_is_not_looked_through_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,8 +52,6 @@ def gradient_stages(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     H0 : ndarray of shape (k, n_features)
         The start; a state goes with that of its run.
     thresholds : Falling, Listed, Adaptive or ByTheorem
@@ -303,14 +301,10 @@ def batch_stages(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     online : BatchState
         The start; it is changed in place.
     batch_size : int
         Samples of a batch.
-    rng : numpy.random.Generator
-        Shuffles every pass.
     tol : float
         Stop when no component changes by more than this in a stage, relative to the largest.
     samples : ndarray of shape (n_samples,), optional

@@ -108,8 +108,6 @@ def archetypes(
 
     Parameters
     ----------
-    data : Directions
-        The samples.
     found : Search or None
         Where to begin; not used with a state.
     trim : float
@@ -165,16 +163,8 @@ def search(
 
     Parameters
     ----------
-    data : Directions
-        The samples.
-    k : int
-        Number of parts.
     trim : float
         Share of a part's samples in its mean.
-    starts : int
-        How many.
-    rng : numpy.random.Generator
-        Where the starts come from.
     sketch : int
         How many points the starts see.
     kept : int

@@ -92,12 +92,8 @@ def negative_signal(source: RowSource, k: int, *, squared_norm: float) -> float:
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     k : int
         Dimensions of the signal at most; those that do not stand above noise are left out.
-    squared_norm : float
-        Of the data.
 
     Returns
     -------
@@ -154,10 +150,6 @@ def refine(
         The data; entries may be negative.
     H0 : ndarray of shape (k, n_features)
         Non-negative components; those of zeros stay zero.
-    squared_norm : float
-        Of the data.
-    rng : numpy.random.Generator
-        For the singular vectors.
     tol : float
         Stop when the components, which sum to one, change by less on average.
     state : mapping, optional

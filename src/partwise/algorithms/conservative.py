@@ -233,16 +233,10 @@ def conservative(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     learner : Learner
         What has been learnt so far; it is changed in place. The passes go on behind the samples that it has seen.
-    passes : int
-        Number of passes.
     tol : float, default=0
         Stop when the average error of a batch is at most this.
-    rng : numpy.random.Generator, optional
-        Shuffles every pass.
     state : mapping, optional
         Of a batch of an earlier run on this data: the first batch is the next one.
 

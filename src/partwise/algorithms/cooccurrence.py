@@ -391,14 +391,10 @@ class AllPairs(Cooccurrence):
         return np.concatenate([sums[0][chosen], sums[1]])
 
     def _scale(self) -> float:
-        lengths = np.asarray(self.source.map_rows(_lengths_of, width=None, dtype=np.float64))
+        lengths = np.asarray(self.source.map_rows(blocks.row_sums, width=None, dtype=np.float64))
         return float(1.0 / (lengths[lengths >= 2.0].min() // 2))
 
 
 def _whole_block(block: Block) -> bool:
     x = blocks.values(block)
     return bool(np.all(x == np.floor(x)))
-
-
-def _lengths_of(block: Block) -> Array:
-    return blocks.row_sums(block)

@@ -61,11 +61,6 @@ def least_deviations(X: Block, H0: Array, *, max_iter: int, tol: float) -> Devia
         Largest number of rounds.
     tol : float
         When to end.
-
-    Returns
-    -------
-    Deviations
-        What was found.
     """
     columns, H, sums = blocks.transposed(X), np.asarray(H0, np.float64), []
     W, proof = least_absolute(H, X, return_certificate=True)

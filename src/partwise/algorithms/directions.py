@@ -65,10 +65,6 @@ def find_directions(source: RowSource, k: int, rng: np.random.Generator, *, even
 
     Parameters
     ----------
-    source : RowSource
-        The data.
-    k : int
-        Number of parts.
     rng : numpy.random.Generator
         Randomness of the singular vectors, and which samples are looked at if there are many.
     even : bool

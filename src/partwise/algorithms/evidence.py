@@ -49,8 +49,6 @@ def empirical_bayes(
         The data, with noise of one size; entries may be negative.
     H0 : ndarray of shape (k, n_features)
         Components; negative entries are taken for zeros.
-    squared_norm : float
-        Of the data.
     rng : numpy.random.Generator
         For the singular vectors that the noise is measured outside of.
     tol : float

@@ -62,8 +62,6 @@ def facets(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     signal : Signal
         The data in as many coordinates as there are components, or as its rank allows.
     T : ndarray of shape (rank, rank)

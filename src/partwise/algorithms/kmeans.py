@@ -80,10 +80,6 @@ def lloyd(source: RowSource, start: Rule, *, max_iter: int = MAX_ITER, tol: floa
 
     Parameters
     ----------
-    source : RowSource
-        The records.
-    start : Rule
-        The first assignment.
     max_iter : int
         Largest number of passes.
     tol : float
@@ -130,21 +126,8 @@ def kmeans(
 
     Parameters
     ----------
-    source : RowSource
-        The records.
-    k : int
-        Number of clusters.
-    rng : numpy.random.Generator
-        Where the starts come from.
-    n_init : int
-        Number of starts.
     max_iter : int
         Largest number of passes for each.
-
-    Returns
-    -------
-    Clustering
-        The clusters of all records.
     """
     best = best_start(source, k, rng=rng, n_init=n_init, max_iter=max_iter)
     return lloyd(source, Rule.nearest(best, source.dtype), max_iter=max_iter)

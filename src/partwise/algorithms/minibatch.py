@@ -313,8 +313,6 @@ def minibatch(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     learner : Learner
         What has been learnt so far; it is changed in place.
     batch_size : int
@@ -323,8 +321,6 @@ def minibatch(
         What a pass leaves of the past.
     patience : int, optional
         Batches without a lower smoothed cost after which it ends.
-    rng : numpy.random.Generator, optional
-        Shuffles every pass.
     samples : ndarray of shape (n_samples,), optional
         How often each sample counts.
     state : mapping, optional

@@ -97,11 +97,6 @@ def points_of(signal: Signal) -> Points:
     ----------
     signal : Signal
         Of data whose samples have a size.
-
-    Returns
-    -------
-    Points
-        As many.
     """
     typical, n = signal.relative_noise, max(1, signal.rows.shape[0])
     loud = np.inf if signal.noiseless else LOUD * typical  # rounding is not to decide
@@ -119,10 +114,6 @@ def minvol(
 
     Parameters
     ----------
-    signal : Signal
-        The span.
-    points : Points
-        The samples in it.
     T0 : ndarray of shape (k, k) or None
         Where to begin, as many parts as the span has dimensions; not used with a state.
     k : int
@@ -191,12 +182,8 @@ def enclosing(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     H : ndarray of shape (k, n_features)
         Where to begin.
-    squared_norm : float
-        Of the data.
     tol : float
         As in :func:`minvol`.
     most : int

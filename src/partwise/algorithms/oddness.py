@@ -17,7 +17,6 @@ Array = npt.NDArray[Any]
 HANDFUL = 5.0  # samples: a direction that fewer carry could be any of them, and no mean would tell
 ALONE = 0.9  # of a direction that is no singular vector is carried by a handful, at least, if it is theirs
 TENTH = 10.0  # of few samples a tenth is a handful
-ALL_BUT = 0.9  # of a direction within those of the parts, from which on one sample carries it alone
 PAIR = 2  # samples that have a feature all but alone, at most: three may be of a kind
 TIMES = 3.0  # as large as that of all others is an entry out of proportion, at least: where entries hardly vary, or
 CHANCE = 0.05  # with which one or more features of the table have such an entry otherwise
@@ -44,8 +43,6 @@ def odd_samples(source: RowSource, k: int) -> npt.NDArray[np.int64]:
     ----------
     source : RowSource
         The data, as the method that looks for parts sees it: weighed, if it weighs.
-    k : int
-        Number of parts.
 
     Returns
     -------
@@ -83,13 +80,6 @@ def odd_entries(source: RowSource, k: int) -> npt.NDArray[np.int64]:
     The mean is taken from features that are as common. A spacing too large for chance in all of the features is none.
     An entry that is large only because its sample is smaller than most, as one count in a well that is all but empty,
     is not odd: it has to be out of proportion at their length too.
-
-    Parameters
-    ----------
-    source : RowSource
-        The data.
-    k : int
-        Number of parts.
 
     Returns
     -------

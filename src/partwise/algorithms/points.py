@@ -71,8 +71,6 @@ def view(source: RowSource, axis: Axis, scale: npt.ArrayLike | None = None) -> P
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     axis : {"samples", "features"}
         Rows or columns.
     scale : array-like, optional
@@ -101,38 +99,23 @@ class RowPoints:
         self.numbers = np.arange(self.shape[0], dtype=np.int64)
         self.scale = np.ones(self.shape[0]) if scale is None else np.asarray(scale, np.float64)
 
-    def lengths(
-        self,
-        Q: Array,
-        visit: Callable[..., Any],
-        *state: State,
-        combine: Combine,
-        width: int | None = None,
-        out: State | None = None,
-    ) -> tuple[State, Any]:
+    def lengths(self, Q: Array, visit: Callable[..., Any], *state: State, **how: Any) -> tuple[State, Any]:
         """See :class:`Points`."""
-        return self._map(partial(_row_lengths, Q=Q, visit=visit), *state, combine=combine, width=width, out=out)
+        return self._map(partial(_row_lengths, Q=Q, visit=visit), *state, **how)
 
-    def along(
-        self,
-        D: Array,
-        visit: Callable[..., Any],
-        *state: State,
-        combine: Combine,
-        width: int | None = None,
-        out: State | None = None,
-    ) -> tuple[State, Any]:
+    def along(self, D: Array, visit: Callable[..., Any], *state: State, **how: Any) -> tuple[State, Any]:
         """See :class:`Points`."""
         step = partial(_row_coordinates, D=np.ascontiguousarray(D.T, self.dtype), visit=visit)
-        return self._map(step, *state, combine=combine, width=width, out=out)
+        return self._map(step, *state, **how)
 
     def take(self, numbers: npt.ArrayLike) -> Array:
         """See :class:`Points`."""
         dense = blocks.to_dense(self.source.take(numbers)).astype(np.float64)
         return np.asarray(dense * self.scale[np.asarray(numbers), None])
 
-    def _map(self, step: Callable[..., Any], *state: State, **options: Any) -> tuple[State, Any]:
-        kept, small = self.source.map_rows(step, self.scale, self.numbers, *state, dtype=np.float64, **options)
+    def _map(self, step: Callable[..., Any], *state: State, width: int | None = None, **how: Any) -> tuple[State, Any]:
+        rows = (self.scale, self.numbers, *state)
+        kept, small = self.source.map_rows(step, *rows, width=width, dtype=np.float64, **how)
         return kept, small
 
 
@@ -145,15 +128,7 @@ class ColumnPoints:
         self.numbers = np.arange(self.shape[0], dtype=np.int64)
         self.scale = np.ones(self.shape[0]) if scale is None else np.asarray(scale, np.float64)
 
-    def lengths(
-        self,
-        Q: Array,
-        visit: Callable[..., Any],
-        *state: State,
-        combine: Combine,
-        width: int | None = None,
-        out: State | None = None,
-    ) -> tuple[State, Any]:
+    def lengths(self, Q: Array, visit: Callable[..., Any], *state: State, **how: Any) -> tuple[State, Any]:
         """See :class:`Points`."""
         if len(Q):
             directions = np.ascontiguousarray(Q.T)
@@ -164,15 +139,7 @@ class ColumnPoints:
         kept, small = visit(squares * self.scale**2, self.numbers, *state)
         return kept, small
 
-    def along(
-        self,
-        D: Array,
-        visit: Callable[..., Any],
-        *state: State,
-        combine: Combine,
-        width: int | None = None,
-        out: State | None = None,
-    ) -> tuple[State, Any]:
+    def along(self, D: Array, visit: Callable[..., Any], *state: State, **how: Any) -> tuple[State, Any]:
         """See :class:`Points`."""
         found = self.source.reduce(_column_coordinates, np.ascontiguousarray(D.T, self.dtype))
         kept, small = visit(found * self.scale[:, None], self.numbers, *state)

@@ -40,21 +40,8 @@ TIE = 1e-6  # relative difference of norms that decides nothing
 def pw_spa(source: RowSource, n_anchors: int, *, axis: Axis = "samples", rng: np.random.Generator) -> SPAResult:
     """SPA on whitened points (Gillis & Ma): the left singular vectors of the samples, the right ones of the features.
 
-    Parameters
-    ----------
-    source : RowSource
-        The data.
-    n_anchors : int
-        Number of points to pick, and of singular vectors.
-    axis : {"samples", "features"}, default="samples"
-        Whether rows (pure records) or columns (anchor words) are picked.
-    rng : numpy.random.Generator
-        Randomness of the search for the singular vectors.
-
-    Returns
-    -------
-    SPAResult
-        The anchors; residuals and margins are those of the whitened points.
+    As many singular vectors are searched for as there are anchors; residuals and margins are those of the whitened
+    points.
     """
     return spa(_whitened(source, n_anchors, axis, rng)[0], n_anchors)
 
@@ -62,21 +49,8 @@ def pw_spa(source: RowSource, n_anchors: int, *, axis: Axis = "samples", rng: np
 def mve_spa(source: RowSource, n_anchors: int, *, axis: Axis = "samples", rng: np.random.Generator) -> SPAResult:
     """SPA on points whose smallest origin-centred ellipsoid has been made a ball (Gillis & Vavasis).
 
-    Parameters
-    ----------
-    source : RowSource
-        The data.
-    n_anchors : int
-        Number of points to pick, and of singular vectors.
-    axis : {"samples", "features"}, default="samples"
-        Whether rows (pure records) or columns (anchor words) are picked.
-    rng : numpy.random.Generator
-        Randomness of the search for the singular vectors.
-
-    Returns
-    -------
-    SPAResult
-        The anchors; residuals and margins are those of the transformed points.
+    As many singular vectors are searched for as there are anchors; residuals and margins are those of the transformed
+    points.
     """
     points, values = _whitened(source, n_anchors, axis, rng)
     if not points.shape[1]:
@@ -101,12 +75,8 @@ def er_spa(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     n_anchors : int
         Number of points to pick, and of singular vectors.
-    axis : {"samples", "features"}, default="samples"
-        Whether rows (pure records) or columns (anchor words) are picked.
     eta, theta : float, default=0.99, 5
         Of the cutting planes by which the ellipsoid is found: points with ``y' L y`` below eta leave, and theta times
         the rank of those outside join in a round. They decide how soon and not what is found.

@@ -91,8 +91,6 @@ def variation(data: Directions, E: Array, A: Array, trim: float) -> Variation:
 
     Parameters
     ----------
-    data : Directions
-        The samples.
     E : ndarray of shape (k, d)
         The parts.
     A : ndarray of shape (n_points, k)

@@ -49,8 +49,6 @@ def purify(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     H0 : ndarray of shape (k, n_features)
         The start; not used with a state.
     finish : bool

@@ -85,8 +85,6 @@ def rectify(pairs: AllPairs, k: int) -> Rectified:
     ----------
     pairs : AllPairs
         Co-occurrence as it was counted.
-    k : int
-        Number of topics.
 
     Returns
     -------

@@ -110,17 +110,10 @@ def separability(points: Points, anchors: Index, margins: Array) -> Separability
 
     Parameters
     ----------
-    points : Points
-        All points.
     anchors : ndarray of int
         Numbers of the anchors.
     margins : ndarray
         How clear each pick was.
-
-    Returns
-    -------
-    Separability
-        The report.
     """
     if not len(anchors):
         nothing = np.empty(0)

@@ -80,10 +80,6 @@ def separable_lp(
     ----------
     source : RowSource
         The data, of a few hundred points; it is brought into memory.
-    n_anchors : int
-        Number of points to pick.
-    axis : {"samples", "features"}, default="samples"
-        Whether rows (pure records) or columns (anchor words) are picked.
     noise : float, optional
         The paper's epsilon: largest l1 norm of the noise of a point.  By default the largest l1 error that as many
         points picked by SPA leave, so that no more than their number is needed.

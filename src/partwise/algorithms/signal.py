@@ -115,8 +115,6 @@ def find_signal(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     k : int
         Number of dimensions; fewer come back if the data has lower numerical rank.
     squared_norm : float
@@ -215,15 +213,8 @@ def white_edge(row_noise: Array, m: int, samples: Array | None = None) -> float:
     ----------
     row_noise : ndarray of shape (n,)
         The deviations, some above 0.
-    m : int
-        Number of columns.
     samples : ndarray of shape (n,), optional
         How often each row is there.
-
-    Returns
-    -------
-    float
-        The edge.
 
     Examples
     --------

@@ -34,8 +34,6 @@ def beyond_noise(source: RowSource, H: Array, *, noise: float, observed: Observe
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     H : ndarray of shape (k, n_features)
         The components.
     noise : float
@@ -66,12 +64,8 @@ def constrain(source: RowSource, H: Array, *, squared_norm: float, observed: Obs
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     H : ndarray of shape (k, n_features)
         The components.
-    squared_norm : float
-        Of the data.
     observed : Observed
         How often samples count.
 

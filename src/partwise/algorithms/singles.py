@@ -46,10 +46,6 @@ def are_single(data: Directions, k: int, rng: np.random.Generator) -> bool:
     ----------
     data : Directions
         The samples, all of which count alike.
-    k : int
-        Number of parts.
-    rng : numpy.random.Generator
-        Where the starts come from.
 
     Returns
     -------
@@ -67,14 +63,8 @@ def singles(data: Directions, k: int, *, starts: int, rng: np.random.Generator) 
 
     Parameters
     ----------
-    data : Directions
-        The samples.
-    k : int
-        Number of parts.
     starts : int
         How many compete.
-    rng : numpy.random.Generator
-        Where the starts come from.
 
     Returns
     -------
@@ -117,8 +107,6 @@ def lloyd(
 
     Parameters
     ----------
-    data : Directions
-        The samples.
     found : Search or None
         Where to begin; not used with a state.
     finish : callable

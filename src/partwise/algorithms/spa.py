@@ -58,13 +58,9 @@ def spa(source: RowSource, n_anchors: int, *, row_scale: Rows | None = None, axi
     ----------
     source : RowSource
         The data; dense or sparse, it is read once for each pick (twice with ``axis="features"``) and never copied.
-    n_anchors : int
-        Number of points to pick.
     row_scale : row-aligned vector, optional
         Factor of every row before picking, e.g. the inverse of its sum; zero leaves a row out.  With
         ``axis="features"`` a vector with the factor of every column.
-    axis : {"samples", "features"}, default="samples"
-        Whether rows (pure records) or columns (anchor words) are picked.
 
     Returns
     -------
@@ -106,8 +102,6 @@ def fast_anchor_words(source: RowSource, n_anchors: int, *, row_scale: Rows | No
     ----------
     source : RowSource
         The rows; they are read once for each pick.
-    n_anchors : int
-        Number of rows to pick.
     row_scale : row-aligned vector, optional
         Factor of every row before picking; zero leaves a row out.
 

@@ -273,7 +273,7 @@ def basis_vectors(
     without = np.array([len(features) == 0 for features in dominant])
     notes = []
     if without.any():
-        averages = source.reduce(partial(_cluster_block, k=len(sizes)), clusters.labels)
+        averages = source.reduce(partial(blocks.group_sums, n_groups=len(sizes)), clusters.labels)
         components[without] = averages[without] / np.maximum(sizes, 1)[without, None]
         pure = [rows[:0] if lost else rows for rows, lost in zip(pure, without, strict=True)]
         filled = np.flatnonzero(without & (sizes > 0))
@@ -363,7 +363,3 @@ def _sum_block(block: Block, numbers: Array, *, chosen: list[Array]) -> Array:
         if len(here):
             sums[l] = blocks.group_sums(block[here], np.zeros(len(here), np.int32), 1)[0]
     return sums
-
-
-def _cluster_block(block: Block, labels: Array, *, k: int) -> Array:
-    return blocks.group_sums(block, labels, k)

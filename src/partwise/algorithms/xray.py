@@ -42,10 +42,6 @@ def xray(source: RowSource, n_anchors: int, *, axis: Axis = "samples", selection
     ----------
     source : RowSource
         The data, non-negative; dense or sparse, it is never copied.
-    n_anchors : int
-        Number of points to pick.
-    axis : {"samples", "features"}, default="samples"
-        Whether rows (pure records) or columns (anchor words) are picked.
     selection : {"max", "dist", "greedy"}, default="max"
         The residual r that is followed: of largest norm; or with the largest norm of the positive parts of ``r'x``
         over all points x.  "greedy" follows none: it picks the x with the largest norm of the positive parts of

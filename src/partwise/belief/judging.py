@@ -220,8 +220,6 @@ def judged(
         What is fitted to halves; it need not be fitted.
     source : RowSource
         The data, prepared.
-    random_state : int, default=0
-        For the halves.
     sample_weight : array-like of shape (n_samples,), optional
         How often each sample counts.
     observed : Observed

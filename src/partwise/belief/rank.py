@@ -26,8 +26,7 @@ from partwise.noise import Noise, measure_noise
 from partwise.noise.deciding import EXACT
 from partwise.noise.model import INDEPENDENT
 from partwise.noise.spectrum import CAP
-from partwise.sources import GeneratedSource, RowSource, blocks
-from partwise.sources.protocol import Block
+from partwise.sources import GeneratedSource, RowSource, marks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,7 +42,6 @@ MORE = 5  # further splits where it is decided that there is no more, and twice 
 FURTHER = 1.25  # times as many parts as before, and two splits, where parts are to be taken and nothing decides
 SHOWN = 12  # numbers of parts in the table, where neither spectrum nor halves have an end
 MOST = 30  # the largest number of parts that halves are asked about, by default
-MIXING = np.uint64(0x9E3779B97F4A7C15)  # an odd number without a pattern: the golden ratio
 FACTS = (
     *("k", "low", "high", "guess", "taken", "verdict", "basis", "weakest", "misfit", "spectral"),
     *("n_samples", "duplicates", "odd_samples"),
@@ -522,8 +520,8 @@ def _distinct(source: RowSource, seed: int) -> tuple[RowSource, Copies, int]:
 
     Also of which of all samples those that are kept stand for, and how many copies there are.
     """
-    keys = np.random.default_rng(seed).integers(1 << 63, size=source.shape[1], dtype=np.uint64) * 2 + 1
-    found = np.asarray(source.map_rows(partial(_mark, keys=keys), width=None, dtype=np.uint64))
+    keys = marks.keys(np.random.default_rng(seed), source.shape[1])
+    found = np.asarray(source.map_rows(partial(marks.of_rows, keys=keys), width=None, dtype=np.uint64))
     kept = np.zeros(len(found), bool)
     kept[np.unique(found, return_index=True)[1]] = True
     duplicates = int((~kept & (found != 0)).sum())
@@ -542,18 +540,3 @@ class Copies(NamedTuple):
     def of(self, some: Array) -> tuple[int, ...]:
         """The numbers in the user's data of some that were kept, and of all that are copies of these."""
         return tuple(map(int, np.flatnonzero(np.isin(self.marks, self.marks[self.kept[some]]))))
-
-
-def _mark(block: Block, keys: Array) -> Array:
-    """A number for every row, zero for an empty one; wherever it stands it is the same for its copies alone."""
-    if blocks.is_sparse(block):
-        sums = np.append(np.uint64(0), np.cumsum(_mixed(block.data) * keys[block.indices]))
-        return np.asarray(sums[block.indptr[1:]] - sums[block.indptr[:-1]])
-    parts = [(_mixed(part) * keys).sum(axis=1, dtype=np.uint64) for _, part in blocks.row_parts(block)]
-    return np.concatenate([np.zeros(0, np.uint64), *parts])
-
-
-def _mixed(values: Array) -> Array:
-    """Bits of numbers, those at the front, of which short ones have no others, brought to the end as well."""
-    bits = (np.asarray(values, np.float64) + 0.0).view(np.uint64) * MIXING
-    return bits ^ (bits >> np.uint64(32))

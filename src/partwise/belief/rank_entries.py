@@ -36,8 +36,6 @@ def entry_errors(source: RowSource, most: int, seed: int) -> Array:
     ----------
     source : RowSource
         The data with holes: NaN in dense blocks, what is not stored in sparse ones.
-    most : int
-        The largest number of parts.
     seed : int
         Which entries.
 

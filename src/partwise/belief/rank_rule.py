@@ -216,8 +216,6 @@ def by_halves(seen: Seen, found: Mapping[int, Agreement]) -> Answer:
 
     Parameters
     ----------
-    seen : Seen
-        The spectrum.
     found : mapping of int to Agreement
         What halves say, by number of parts.
 

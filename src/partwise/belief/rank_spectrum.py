@@ -88,17 +88,8 @@ def leading(source: RowSource, rng: np.random.Generator, first: int = FIRST, *, 
     ----------
     source : RowSource
         Rows whose noise has variance one, or any.
-    rng : numpy.random.Generator
-        Of the first subspace.
-    first : int
-        How many at first.
     noisy : bool
         Whether there is noise, beside which a direction of one feature and a few samples is none.
-
-    Returns
-    -------
-    Leading
-        The values.
     """
     smallest = min(source.shape)
     squared_norm = inspect(source).squared_norm
@@ -137,8 +128,6 @@ def held_out(source: RowSource, most: int, rng: np.random.Generator) -> Array:
     ----------
     source : RowSource
         Rows whose noise has variance one, or any.
-    most : int
-        The largest number of directions.
     rng : numpy.random.Generator
         Which rows and columns.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from partwise.belief.rank_rule import AGAIN, LITTLE, STRONG
@@ -12,13 +13,14 @@ if TYPE_CHECKING:
     from partwise.belief.rank import RankChoice
 
 
-def sentence(choice: RankChoice) -> str:
-    """What was found, why it is believed, or not, which samples had no say, and where readings end."""
-    found = _found(choice)
-    if choice.odd_samples and not _between_odd(choice):
-        found += f"; set aside, as unlike all others: {samples(choice.odd_samples)}"
+def sentence(choice: RankChoice, called: Callable[[Sequence[int]], str] = samples) -> str:
+    """What was found, why it is believed, or not, which samples, as they are called, had no say, and where data ends."""
+    odd = called(choice.odd_samples) if choice.odd_samples else ""
+    found = _found(choice, odd)
+    if odd and not _between_odd(choice):
+        found += f"; set aside, as unlike all others: {odd}"
     ends = "" if choice.noise is None else cut_off(choice.noise)
-    return f"{found}{'; ' * bool(ends)}{ends}"
+    return f"{found}; {ends}" if ends else found
 
 
 def _between_odd(choice: RankChoice) -> bool:
@@ -27,7 +29,7 @@ def _between_odd(choice: RankChoice) -> bool:
     return decided and choice.basis != "halves" and bool(choice.odd_samples)
 
 
-def _found(choice: RankChoice) -> str:
+def _found(choice: RankChoice, odd: str) -> str:
     k = choice.k
     if choice.basis == "entries":
         return _of_entries(choice)
@@ -39,7 +41,7 @@ def _found(choice: RankChoice) -> str:
         if choice.basis == "halves":
             why = "of one more not all are found again in halves of the samples"
         elif _between_odd(choice):
-            why = f"{_stand_out(choice)}; {choice.high} with {samples(choice.odd_samples)}, unlike all others"
+            why = f"{_stand_out(choice)}; {choice.high} with {odd}, unlike all others"
         else:
             why = f"{_weakest(choice)}, so weaker ones may hide"
         return f"{choice.low} to {choice.high} parts, most likely {k}: {why}"

@@ -29,8 +29,6 @@ def rigid_bound(exact: Exact, go_on: Callable[[], bool]) -> Array | None:
 
     Parameters
     ----------
-    exact : Exact
-        The conditions.
     go_on : callable
         Whether there is time left; without, what is proved until then is returned.
 

@@ -127,8 +127,6 @@ def span_of(source: RowSource, H: Array, noise: Any, rng: np.random.Generator) -
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     H : ndarray of shape (n_components, n_features)
         The parts.
     noise : None, float or object

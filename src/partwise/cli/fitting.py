@@ -106,8 +106,6 @@ def fit(
         Not fitted.
     source : RowSource
         The data as it was read; the model prepares it.
-    job : Job
-        What was asked for.
     folder : RunFolder
         Where checkpoints go.
     progress : rich.progress.Progress

@@ -9,6 +9,11 @@ from partwise.cli.console import Failure, told
 from partwise.cli.results import MODEL
 
 
+def is_model(path: Path) -> bool:
+    """Whether a file or folder is called as models are."""
+    return (path / MODEL).is_file() or (path.is_file() and path.suffix == Path(MODEL).suffix)
+
+
 def model_path(path: Path) -> Path:
     """The file of the model."""
     from partwise.runs import CHECKPOINT

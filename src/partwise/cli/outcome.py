@@ -60,10 +60,10 @@ def other_methods(error: BaseException | None, source: RowSource) -> str:
     return f"{reason}. What takes negative data is --method {', '.join(signed[:-1])} or {signed[-1]}"
 
 
-def decided(model: Any) -> str:
-    """What a model that decides by itself has decided."""
+def decided(model: Any, *, known: str) -> str:
+    """What a model that decides by itself has decided, but for what is known already, a sentence told before."""
     found: dict[str, str] = getattr(model, "decisions", dict)()
-    return "\n".join(f"{about}: {told}." for about, told in found.items())
+    return "\n".join(f"{about}: {told}." for about, told in found.items() if told != known)
 
 
 def believed(fitted: Fitted) -> str:

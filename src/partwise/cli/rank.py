@@ -165,7 +165,7 @@ def _chosen(data: str, source: RowSource, asked: dict[str, Any], voice: Voice, f
     from partwise.runs.progress import bar
 
     journal = None if folder is None else open_journal(folder.path / CELLS)
-    with bar(errors(), hidden=voice.quiet) as progress, told(2):
+    with bar(errors(), hidden=voice.quiet) as progress, told_of(data, source):
         given = {name: asked[name] for name in ("most", "halves", "missing") if name in asked}
         return choose(source, progress, journal, random_state=asked["seed"], **given)
 
@@ -199,19 +199,18 @@ def open_journal(path: Path) -> Journal:
 
 def tell(choice: RankChoice, voice: Voice, folder: Path | None = None, samples: Sequence[Any] | None = None) -> None:
     """The answer, the noise, what was left out, and the table."""
-    from partwise.report.naming import Names
+    from partwise.belief.rank_telling import sentence
     from partwise.report.wording import listed
 
-    voice.say(f"{str(choice)[:1].upper()}{str(choice)[1:]}.", style="bold")
+    named = {} if samples is None else {"called": lambda odd: listed([str(samples[i]) for i in odd], 10)}
+    told = sentence(choice, **named)
+    voice.say(f"{told[:1].upper()}{told[1:]}.", style="bold")
     if choice.noise is None:
         voice.say("What the noise looks like was not measured: entries are unknown.")
     else:
         voice.say(f"{str(choice.noise)[:1].upper()}{str(choice.noise)[1:]}.")
     if choice.duplicates:
         voice.say(f"{choice.duplicates:,} samples are copies of others, and were left out.")
-    if choice.odd_samples:
-        odd = [Names(None, samples).sample(i) for i in choice.odd_samples]
-        voice.say(f"Set aside, as unlike all other samples: {listed(odd, 10)}.")
     voice.say()
     voice.say("                        error of    halves of the samples:          ")
     voice.say("  parts   explained     left out    worst  median  found again  seconds")

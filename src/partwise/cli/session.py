@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,7 +14,6 @@ from partwise.cli.fields import STARTS, Field, keep_parts
 from partwise.cli.files import writing
 from partwise.cli.fitting import Fitted, align_start, build_model, check_names, fit, judged, start_file
 from partwise.cli.outcome import believed, decided, other_methods, outcome, outputs_of, told_result
-from partwise.cli.provenance import names_hash, parameters
 from partwise.cli.reading import names_note
 from partwise.cli.results import MODEL, Results
 from partwise.cli.wording import suspected, told_of
@@ -143,7 +144,7 @@ class Session:
                 raise Failure(f"{self.job.data}: there is no number in it (shape {table.X.shape})", 2)
             raw = table.source()
             summary = "" if self.voice.quiet else summarize(replace(table, origin=self.job.data), raw)
-            known = fingerprint(raw) | {"names": names_hash(table)}
+            known = fingerprint(raw) | {"names": _names_hash(table)}
         self.voice.say(summary)
         self.voice.say()
         for note in self.field.notes:
@@ -242,7 +243,7 @@ class Session:
             "command": self.job.command(self.folder.path),
             "data": data,
             "job": self.job.as_json(),
-            "parameters": parameters(model, self.job),
+            "parameters": _parameters(model, self.job),
             "inputs": self._inputs(),
             "fit": {},
             "warnings": [],
@@ -259,7 +260,7 @@ class Session:
             return
         manifest = self.folder.manifest
         if not (self.resume and isinstance(manifest.entries.get("choice"), dict)):
-            with self.timings.of("rank"), told(2):
+            with self.timings.of("rank"), told_of(self.job.data, source):
                 prepared = prepare(source, self.job.preprocess).apply(source)
                 missing = getattr(model, "missing", None)
                 halves = "further" if missing is None else None
@@ -291,7 +292,7 @@ class Session:
             found = Agreement(**read_state(self.folder.path / STARTS)[0])
         else:
             count = Counted(progress, "Starts")
-            with self.timings.of("starts"), told(2):
+            with self.timings.of("starts"), told_of(self.job.data, source):
                 found = agreement(
                     model, source, n_starts=starts, random_state=self.job.seed, watch=lambda done: count(done, starts)
                 )
@@ -372,7 +373,8 @@ class Session:
         self.folder.finish("interrupted" if self.fitted.interrupted else "complete", keep=self.fitted.limited)
         facts, manifest = self.fitted.facts(), self.folder.manifest.entries
         self.voice.warn([text for text in self.fitted.warnings if text not in self.suspected])
-        self.voice.say(decided(self.fitted.model))
+        known = self.folder.manifest.entries.get("choice", {}).get("sentence", "")
+        self.voice.say(decided(self.fitted.model, known=known))
         self.voice.say(outcome(facts, self.timings.get("fit", 0.0)))
         self.voice.say("" if self.fitted.verdicts is None else believed(self.fitted))
         outputs = outputs_of(self.folder.path, manifest)
@@ -397,3 +399,15 @@ def _wait(progress: Any) -> None:
     """Tell that Ctrl-C was heard."""
     for task in progress.task_ids[-1:]:
         progress.update(task, note=WAITS)
+
+
+def _names_hash(table: Table) -> str:
+    """Hash of the names of features and samples."""
+    return hashlib.sha256(json.dumps([table.feature_names, table.sample_names]).encode()).hexdigest()
+
+
+def _parameters(model: Any, job: Job) -> dict[str, Any]:
+    """All parameters; a start from a file is named by the file, and known parts by their names."""
+    values = {name: value for name, value in model.get_params(deep=False).items() if name != "callbacks"}
+    values |= {} if job.fixed is None else {"fixed": job.fixed}
+    return values | ({} if job.start is None else {"init": str(job.start)})

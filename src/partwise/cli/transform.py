@@ -12,7 +12,7 @@ import typer
 
 from partwise.cli.console import Failure, errors, told
 from partwise.cli.files import make_folder
-from partwise.cli.models import open_model
+from partwise.cli.models import is_model, open_model
 from partwise.cli.options import Saying, grouped
 from partwise.cli.reading import Reading, names_note
 from partwise.cli.results import FORMATS
@@ -63,6 +63,8 @@ def transform(
             raise Failure(f"-o {out} is DATA, which would be lost: give another file", 2)
         if out.exists() and not overwrite:
             raise Failure(f"-o {out} exists already: --overwrite replaces it", 2)
+        if is_model(Path(data)) and not is_model(model):
+            raise Failure(f"MODEL comes before DATA: partwise transform {data} {model}", 2)
         fitted = open_model(model)
         make_folder(out.parent)
         with bar(errors(), hidden=saying.quiet) as progress:
@@ -79,7 +81,7 @@ def transform(
             with step(progress, "Writing"):
                 _write(out, weights, fitted.part_names_, table)
         n, k = weights.shape
-        voice.warn([*names_note(table), *turned, *_suspected(fitted, table, source)])
+        voice.warn([*names_note(table), *turned, *_unnamed(fitted, table), *_suspected(fitted, table, source)])
         voice.say(f"Weights of {n:,} samples for {k} parts, relative error {error:.4g}: {out}")
         voice.result(
             {"status": "complete", "weights": str(out), "shape": [n, k], "error": error, "model": str(model)}
@@ -143,6 +145,15 @@ def _as_told(table: Table, model: Any, transpose: bool) -> tuple[Table, list[str
     if transpose or not wanted or not columns or wanted & columns or not wanted <= rows:
         return table, []
     return table.transposed(), ["Samples are taken from columns: rows have the names of the model's features."]
+
+
+def _unnamed(model: Any, table: Table) -> list[str]:
+    """That features are taken by their places, where the data or the model alone has names."""
+    named = getattr(model, "feature_names_in_", None)
+    if (named is None) == (table.feature_names is None):
+        return []
+    without, has = ("the data has", "the model") if named is not None else ("the model has", "the data")
+    return [f"Features are taken in their order: {without} no names of them, and {has} has."]
 
 
 def _matched(model: Any, table: Table, data: str, *, ignore_extra: bool, fill_missing: bool) -> RowSource:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from partwise.io import Table
     from partwise.io.suspicions import Suspicion
     from partwise.outcomes import Stop
+    from partwise.sources import RowSource
 
 FLAGS = {"X": "the data", "n_components": "-k", "random_state": "--seed", "init": "--init"}
 FLAGS |= {"max_iter": "--max-iter", "tol": "--tol", "missing": "--missing"}
@@ -24,11 +25,12 @@ HINTS = {  # by what is wrong, and with which argument
     ("empty", "columns"): "; --feature-names gives some",
     ("empty", "drop"): "; --feature-names gives some",
     ("not-real", "drop"): ", and --text counts its words",
+    ("option", "missing"): "; --method parts takes data with unknown entries",
     ("option", "init"): " A file of components can be given too, and there is none of that name.",
 }
 
 
-def worded(error: InputError | DegenerateDataWarning, table: Table | None = None) -> str:
+def worded(error: InputError | DegenerateDataWarning, table: Table | RowSource | None = None) -> str:
     """What is wrong, with flags where the library names parameters, and names of rows and columns of the table."""
     name = error.parameter or ""
     flag = _flag(name)
@@ -104,7 +106,7 @@ def facts(error: BaseException | None) -> dict[str, Any]:
 
 
 @contextmanager
-def told_of(data: str, table: Table) -> Iterator[None]:
+def told_of(data: str, table: Table | RowSource) -> Iterator[None]:
     """The library's errors as failures, those about the data with its file and names."""
     from partwise.cli.console import Failure, told
     from partwise.exceptions import InputError
@@ -118,7 +120,7 @@ def told_of(data: str, table: Table) -> Iterator[None]:
         raise
 
 
-def _named(place: Place, table: Table | None) -> str:
+def _named(place: Place, table: Table | RowSource | None) -> str:
     """A place, with the names of its row and column where the table has them."""
     if table is None or (place.row is None and place.column is None):
         return str(place)

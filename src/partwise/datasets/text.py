@@ -14,7 +14,8 @@ from scipy.sparse import coo_array, csr_array
 
 from partwise.datasets.checks import check_choice, check_integer
 from partwise.datasets.loaders.base import Dataset
-from partwise.datasets.loaders.text import count_words, weigh
+from partwise.datasets.loaders.text import count_words, plain, weigh
+from partwise.door.guard import decoded, open_bytes
 from partwise.exceptions import InputError, Place
 
 __all__ = ["read_texts"]
@@ -42,6 +43,8 @@ def read_texts(
         - strings: the documents.
         - a file in the ``docword`` format of the UCI repository (numbers of documents, words and entries, then
           lines "document word count", from 1), or in MatrixMarket's; either may be compressed, ``.gz``.
+
+        Of texts in HTML the words count that a reader sees, and no tags.
 
     vocabulary : path or sequence of str, optional
         For files of counts: the words, one a line. By default the file beside ``docword.name.txt`` that is called
@@ -77,13 +80,13 @@ def read_texts(
         if not path.is_dir():
             return _read_counts(path, vocabulary, min_count, weighting, transpose)
         files = _text_files(path)
-        texts = [decoded(path / name, encoding) for name in files]
+        texts = [text_of(path / name, encoding) for name in files]
         extra: dict[str, Any] = {"sample_names": [name.as_posix() for name in files], "labels": _folders(files)}
         name = path.resolve().name
     else:
         texts, extra, name = _strings(source), {}, "texts"
     try:
-        counts, words = count_words(texts, min_count, stop_words)
+        counts, words = count_words([*map(plain, texts)], min_count, stop_words)
     except InputError:
         raise
     except ValueError as error:  # scikit-learn's: nothing but stop words
@@ -116,18 +119,10 @@ def _folders(files: list[Path]) -> np.ndarray | None:
     return np.array([name.parts[0] for name in files]) if all(len(name.parts) > 1 for name in files) else None
 
 
-def decoded(path: Path, encoding: str) -> str:
-    data = path.read_bytes()
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{{place}}: not {encoding} ({error.reason}); say which {{parameter}} it is",
-            parameter="encoding",
-            kind="format",
-            place=Place(file=str(path), line=line),
-        ) from error
+def text_of(path: Path, encoding: str) -> str:
+    """What a file of text says."""
+    with open_bytes(path) as file:
+        return decoded(path, file.read(), encoding)
 
 
 def _read_counts(path: Path, vocabulary: Any, min_count: int, weighting: str, transpose: bool) -> Dataset:
@@ -215,7 +210,7 @@ def _vocabulary(path: Path, given: Any, n_words: int) -> list[str] | None:
         origin = str(given)
         if not Path(given).is_file():
             raise InputError(f"vocabulary: there is no file {given}")
-        given = decoded(Path(given), "utf-8").splitlines()
+        given = text_of(Path(given), "utf-8").splitlines()
     words = [str(word) for word in given]
     if len(words) != n_words:
         raise InputError(f"{origin} has {len(words)} words for the {n_words} columns of {path}")

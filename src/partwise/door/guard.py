@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import math
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -18,6 +19,8 @@ LARGEST_RATIO = 1032  # deflate cannot shrink more than this
 MOST_EMPTY = 10_000_000  # rows or columns that a small file may declare: most of them are then empty
 BLAS_ROOM = 64 << 20  # OpenBLAS maps 32 MB for each thread that first uses it, and numpy and the block want theirs
 GZIP = b"\x1f\x8b"
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+TELLING = 512  # bytes that are UTF-16 by chance in one file of binary numbers of thousands
 _SEEN: ContextVar[Callable[[Path, int], None] | None] = ContextVar("seen", default=None)
 
 
@@ -69,33 +72,83 @@ def watching(seen: Callable[[Path, int], None]) -> Iterator[None]:
         _SEEN.reset(token)
 
 
+def read_up_to(path: Path, place: int) -> None:
+    """Tell whoever is watching that so many bytes of a file have been read."""
+    seen = _SEEN.get()
+    if seen is not None:
+        seen(path, place)
+
+
 class _Watched:
     """A file that tells how far it has been read."""
 
-    def __init__(self, file: BinaryIO, path: Path, seen: Callable[[Path, int], None]) -> None:
-        self._file, self._path, self._seen = file, path, seen
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self._file, self._path = file, path
 
     def read(self, size: int = -1) -> bytes:
         """As of any file."""
         data = self._file.read(size)
-        self._seen(self._path, self._file.tell())
+        read_up_to(self._path, self._file.tell())
         return data
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
 
 
+class _Narrowed:
+    """A text in UTF-16, as UTF-8 with the mark of that."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._decoder = file, codecs.getincrementaldecoder("utf-16")()
+        self._ready = codecs.BOM_UTF8
+
+    def read(self, size: int = -1) -> bytes:
+        """As of any file."""
+        while size < 0 or len(self._ready) < size:
+            data = self._file.read(size)
+            self._ready += self._decoder.decode(data, final=not data).encode()
+            if not data:
+                break
+        end = len(self._ready) if size < 0 else size
+        given, self._ready = self._ready[:end], self._ready[end:]
+        return given
+
+
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The content, decompressed if it is gzip (by its first bytes, whatever its name)."""
+    """The content, decompressed if it is gzip (by its first bytes, whatever its name), and UTF-16 as UTF-8."""
     with open_file(path) as opened:
-        seen = _SEEN.get()
-        file = opened if seen is None else cast(BinaryIO, _Watched(opened, path, seen))
-        if not is_gzip(path):
-            yield file
-            return
-        with gzip.GzipFile(fileobj=file) as unpacked:
-            yield cast(BinaryIO, unpacked)
+        file = opened if _SEEN.get() is None else cast(BinaryIO, _Watched(opened, path))
+        unpacked: Any = gzip.GzipFile(fileobj=file) if is_gzip(path) else nullcontext(file)
+        with unpacked as content:
+            wide = _is_wide(content.read(TELLING))
+            content.seek(0)
+            yield cast(BinaryIO, _Narrowed(content) if wide else content)
+
+
+def _is_wide(first: bytes) -> bool:
+    """Whether a content that begins so is text in UTF-16, by its mark and by what is behind it."""
+    if not first.startswith(UTF16):
+        return False
+    try:
+        text = codecs.getincrementaldecoder("utf-16")().decode(first)
+    except UnicodeDecodeError:
+        return False
+    return all(letter.isprintable() or letter.isspace() for letter in text)
+
+
+def decoded(path: Path, data: bytes, encoding: str, line: int = 1) -> str:
+    """The text of bytes of a file that begin in this line; a mark of UTF-8 in front of them says what they are."""
+    if data.startswith(codecs.BOM_UTF8):
+        data, encoding = data.removeprefix(codecs.BOM_UTF8), "utf-8"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        text = f"byte {data[error.start]:#04x} is not {encoding}; give its {{parameter}} (cp1252 is that of Windows)"
+        line += data.count(b"\n", 0, error.start)
+        raise fail(path, text, line, kind="format", parameter="encoding") from error
+    except LookupError as error:
+        raise fail(path, f"there is no {{parameter}} {encoding!r}", kind="unknown", parameter="encoding") from error
 
 
 def first_bytes(path: Path, count: int) -> bytes:

@@ -15,11 +15,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numpy.lib import format as npy
 
-from partwise.door.guard import LARGEST_RATIO, check_memory, check_shape, fail, open_file, reading
+from partwise.door.guard import LARGEST_RATIO, check_memory, check_shape, fail, open_file, read_up_to, reading
 from partwise.door.matrices import flaw_of
 
 Array = npt.NDArray[Any]
 
+STEP = 4 << 20  # bytes that are read at a time, so that whoever waits sees how far it is
 SPARSE_KINDS = ("csr", "csc", "coo")
 
 # numpy parses the headers of files with Python's own parser, which in some versions fails when threads use it at once
@@ -59,8 +60,13 @@ def read_array(path: Path) -> Array:
     header = npy_header(path)
     check_memory(path, header.need)
     with reading(path, ".npy file"), open_file(path) as file:
-        file.seek(header.start)
-        data = np.fromfile(file, header.dtype, math.prod(header.shape))
+        data = np.empty(math.prod(header.shape), header.dtype)
+        content = data.view(np.uint8).data
+        for first in range(0, header.need, STEP):
+            file.seek(header.start + first)
+            piece = content[first : first + STEP]
+            piece[:] = file.read(len(piece))
+            read_up_to(path, file.tell())
         return data.reshape(header.shape, order="F" if header.fortran else "C")
 
 

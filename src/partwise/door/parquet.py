@@ -39,14 +39,14 @@ def is_parquet(first: bytes) -> bool:
     return first.startswith(MAGIC)
 
 
-def columns_of(path: Path, *, named: bool, skip: Callable[[str], bool] = lambda _: False) -> Columns:
+def columns_of(path: Path, *, named: bool, skip: Callable[[list[str]], list[str]] = lambda _: []) -> Columns:
     """What is in a file; with ``named`` its first column may be text, or pandas' index; all others must be numbers."""
     described = _check_frame(path)
     with polars_reading(path) as polars:
         frame = polars.scan_parquet(path)
         schema = frame.collect_schema()
         n_rows = int(frame.select(polars.len()).collect().item())
-        skipped = [name for name in schema.names() if skip(name)]
+        skipped = skip(schema.names())
         every = [name for name in schema.names() if name not in skipped]
         text = _index_of(path, described, every) if named else None
         if text is None and named and every and schema[every[0]] == polars.String:

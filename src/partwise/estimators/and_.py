@@ -51,8 +51,6 @@ class AND(Floored, Monitored):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
     init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
         Where to start. "pure": the means of near-pure samples, found among directions in the span of the data, so that
         neither noise nor the size of a sample decides. Thresholds are in the unit of the weights that a given start
@@ -95,14 +93,6 @@ class AND(Floored, Monitored):
         Largest number of stages.
     tol : float, default=1e-10
         Stop when no component changes by more than this, relative to the largest.
-    monitor : bool, default=False
-        Watch the proof without a truth: the same iteration on two halves of the samples, one measured by the parts of
-        the other (``halves_``, and columns of ``history_``). It is two and a half times the work and leaves the
-        components as they are.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` after every stage and stops the run by returning true.
 
     Attributes
     ----------
@@ -112,15 +102,6 @@ class AND(Floored, Monitored):
     noise_ : float
         Standard deviation of the noise in an entry of the data; NaN if there are as many components as features (or
         if the first batch of a stream was too small to tell).
-    weight_noise_ : ndarray of shape (n_components,)
-        What that makes in the decoded weights of each component, with the colour.
-    threshold_floor_ : ndarray of shape (n_components,)
-        ``floor`` times ``weight_noise_``.
-    outside_ : float
-        Norm of the data outside the span of its leading singular vectors, relative to the norm of the data.
-    colour_ : float
-        How much larger the noise along the span is than what lies outside tells of white noise (1): parts that vary
-        from sample to sample make it 3 to 10. Thresholds know it.
     below_zero_ : ndarray of shape (n_components,)
         Of data without negative entries: the share of the squared size of each component that came out below zero, if
         that was more than noise makes so. The components were then fitted anew without negative entries, unless `signs`
@@ -129,29 +110,13 @@ class AND(Floored, Monitored):
         By how much that raised the reconstruction error; 0 if there was nothing to do, NaN if they were kept.
     odd_samples_ : ndarray of int
         With ``odd="aside"``: the samples that were set aside.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
         One row a stage: time, objective (half the squared residual; of a batch on average), change of the components
         (``residual``), threshold, its floor, mean number of active weights; if a truth was given the error and the
         quantities of the proofs (:class:`partwise.metrics.RecoveryMeasures`); with `monitor` these between halves
         (``half_...``).
-    halves_ : Halves
-        With `monitor`: how far two halves of the samples disagree on every component, and what that says of its error.
-    n_iter_ : int
-        Stages done.
-    converged_ : bool
-        Whether it stopped by itself.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
     residual_ : float
         Change of the components in the last stage.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
 
     Notes
     -----

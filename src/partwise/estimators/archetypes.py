@@ -44,8 +44,6 @@ class Archetypes(Looped):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
     trim : float, default=0.1
         Share of a part's samples that are averaged: the most extreme tenth (all, if `pure_`). Smaller is less biased if
         few samples are pure, and noisier.
@@ -88,25 +86,13 @@ class Archetypes(Looped):
         aside, and no part is made of them.
     weighing_ : Weighing
         How the data was weighed, see `set_weighing`, by default "auto".
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
         One row a step of the last descent: time, objective (mean distance of the directions, rounded off below half of
         the typical one; it never rises), the relative gap (``residual``); the error if a truth was given.
     n_iter_ : int
         Steps done.
-    converged_ : bool
-        Whether it stopped by itself.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
     residual_ : float
         The relative gap of Frank and Wolfe at the end: 0 at a stationary point; before parts were refined.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------

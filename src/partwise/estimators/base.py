@@ -23,6 +23,7 @@ from partwise.door.matrices import check_form
 from partwise.estimators import telling
 from partwise.estimators.amounts import find_amounts, shares_of
 from partwise.estimators.continuing import OF, check_state, ticket
+from partwise.estimators.documenting import document
 from partwise.estimators.naming import NamedParts
 from partwise.estimators.observing import NOTHING, Told, copies_of, inspected, observe, startable, warn_untold
 from partwise.estimators.ranking import RankedFeatures
@@ -51,8 +52,26 @@ from partwise.starts import INITS, make_start
 class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators.
 
-    A subclass documents its parameters and finds the components in ``_find``; where weights are not plain least
-    squares it also gives ``_decoder``.
+    A subclass documents its parameters, but for those that a base describes, and finds the components in ``_find``;
+    where weights are not plain least squares it also gives ``_decoder``.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the smaller of the numbers of samples and features, which is the default.
+    random_state : int, Generator or RandomState, optional
+        Seed.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The parts.
+    reconstruction_error_ : float
+        ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
+    n_components_ : int
+        Number of components.
+    n_features_in_ : int
+        Number of features.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -71,10 +90,11 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
     _observed: Observed = COMPLETE  # during a fit: what is known of the data, and how much it counts
 
     def __init_subclass__(cls, **how: Any) -> None:
-        """Let every constructor take ``verbose``, which is a setting and none of its parameters."""
+        """Let every constructor take ``verbose``, a setting and none of its parameters, and complete the docstrings."""
         super().__init_subclass__(**how)
         if "__init__" in vars(cls):
             cls.__init__ = _watchable(cls.__init__)  # type: ignore[method-assign]
+        document(cls)
 
     def set_preparation(self, kind: str) -> Self:
         """Have the model prepare whatever it is given: `fit` learns how, and does it, and `transform` does it again.
@@ -257,9 +277,13 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
             Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
             ``set_output`` asks for frames.
         """
+        return self._transformed(X)
+
+    def _transformed(self, X: Any, told: Told = NOTHING) -> Any:
+        """What ``transform`` gives, of data of which this is told."""
         check_is_fitted(self)
         X = known(X)
-        source, observed = self._readable(X)
+        source, observed = self._readable(X, told)
         return self._given_back(X, source.deliver(self._decode(source, observed=observed)))
 
     def inverse_transform(self, X: Any) -> Any:
@@ -388,8 +412,10 @@ class Factorization(NamedParts, RankedFeatures, Shown, TransformerMixin, BaseEst
         """Fit; weights are None if not wanted, or if Ctrl-C came meanwhile."""
         source, self.components_ = self._run(X, truth, state, told)
         observed = self._observed
-        self.__dict__.pop("_observed", None)
-        self.__dict__.pop("part_labels_", None)  # names of other parts
+        for name in ("_observed", "part_labels_", "n_unknown_"):  # names of other parts, holes of other data
+            self.__dict__.pop(name, None)
+        if observed.holes:
+            self.n_unknown_ = source.shape[0] * source.shape[1] - observed.known(source.shape)
         self.n_components_ = len(self.components_)
         self.reconstruction_error_ = np.nan
         W = None
@@ -650,6 +676,22 @@ class Looped(Ended, Factorization):
 
     A subclass names its algorithm in ``_begin``, and in ``_limits`` what it is stopped by if not by ``max_iter`` and
     ``tol``.
+
+    Parameters
+    ----------
+    callbacks : list of callables
+        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Iterations done.
+    converged_ : bool
+        Whether it stopped by itself.
+    stop_reason_ : str
+        Why it stopped.
+    stop_ : Stop
+        The same as a value.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -666,23 +708,11 @@ class Looped(Ended, Factorization):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame, path, Dask collection or source
-            Samples as rows; anything that :func:`partwise.open_source` takes.
-        y : ignored
-            There for scikit-learn's interface.
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each sample counts: one of weight two is as if it were there twice. Whole numbers, unless the
-            method is said to take any.
         truth : array-like of shape (n_true, n_features), optional
             True components; their total correlation error is then recorded in ``history_``.
         state : mapping, optional
             What ``Progress.state`` held in a callback of another fit of this data with these parameters: goes on from
             there, to the same bits as if it had not been broken off.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self._fit_whole(X, truth, state=state, told=Told(samples=sample_weight))
         return self
@@ -694,22 +724,10 @@ class Looped(Ended, Factorization):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame, path, Dask collection or source
-            Samples as rows.
-        y : ignored
-            There for scikit-learn's interface.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in ``fit``.
         truth : array-like of shape (n_true, n_features), optional
             True components, for ``history_``.
         state : mapping, optional
             As in ``fit``.
-
-        Returns
-        -------
-        ndarray or Dask array of shape (n_samples, n_components)
-            Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
-            ``set_output`` asks for frames.
         """
         return self._fit_decoded(X, truth, state=state, told=Told(samples=sample_weight))
 

@@ -28,18 +28,12 @@ class Bayes(Iterative):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
     init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
         Where to start. The end depends on it; of two ends that with the larger `evidence_` is to be believed.
     max_iter : int, default=500
         Largest number of iterations, each a pass over the data.
     tol : float, default=1e-4
         Stop when parts of length one change by less, on average.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
 
     Attributes
     ----------
@@ -53,25 +47,13 @@ class Bayes(Iterative):
         Share of the samples from which each part is absent: where it is 0, weights say nothing of where a part ends.
     zeros_ : ndarray of shape (n_components,)
         Share of the features that are zero in each part.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
         One row an iteration: time, minus the evidence (objective), change of the parts (residual), standard deviation
         of the noise, expected number of parts in a sample (active), and the error if a truth was given.
-    n_iter_ : int
-        Iterations done.
     converged_ : bool
         Whether the parts have come to rest.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
     residual_ : float
         What the last iteration changed.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------

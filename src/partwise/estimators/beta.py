@@ -102,8 +102,6 @@ class BetaLoss(Penalised):
         ----------
         X : array-like, sparse matrix, data frame, path, Dask collection or source
             Samples as rows.
-        mask, entry_weight : array-like, optional
-            As in ``fit``.
 
         Returns
         -------

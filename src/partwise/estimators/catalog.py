@@ -256,11 +256,6 @@ def find_method(name: str) -> Method:
     ----------
     name : str
         In any case of letters.
-
-    Returns
-    -------
-    Method
-        Its entry.
     """
     wanted = name.strip().lower().replace("_", "-")
     known = {key.lower(): one for one in _METHODS for key in (one.name, one.estimator, *one.aliases)}

@@ -25,8 +25,6 @@ class HALS(Constrained):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, by default the smaller of the numbers of samples and features.
     init : {"auto", "pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair or estimator, default="auto"
         Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``. "auto" is
         "nndsvda" where less than an eighth of the entries is not zero and there are fewer components than samples and
@@ -36,68 +34,15 @@ class HALS(Constrained):
         pass, from one (two on dense data) to ten.
     extrapolate : bool, default=True
         Move on along the last step (Ang & Gillis 2019); a round that raised the objective is taken back.
-    l1_W, l2_W, l1_H, l2_H : float, default=0
-        Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone
-        is for components of the other one whose entries have a root mean square of one (Hoyer 2002): without a size
-        the other could take all of it, and the penalty would vanish.
-    smooth_H : float, default=0
-        Penalty of steps between neighbouring features, ``n smooth_H/2 sum_j |h_j+1 - h_j|^2``; beside weights that
-        have a size: `closure`, `l1_W` or `l2_W`.
-    volume_H : float, default=0
-        Penalty of the volume of the parts, ``n volume_H/2 log det(H H' + volume_H)``; as above. Beside
-        ``closure="one"`` its natural size is the variance of the noise in an entry (see :class:`MinVol`), which pulls
-        weakly: give a `tol` of 1e-7.
-    unimodal_H : bool, default=False
-        Whether each part rises to one peak and falls. Parts are solved in turn, and the certificate says that none
-        alone can be improved.
-    sparseness_H : float, optional
-        Least sparseness of each part, from 0 to 1 (one feature), as Hoyer (2004) measures it; as above.
-    fixed : array-like of shape (n_fixed, n_features), optional
-        Parts that are known, the first ones of ``components_``: they are kept as given. `n_components` counts them.
-    bounds : tuple of two, optional
-        Lower and upper bounds of entries of the other parts, numbers or arrays of shape (n_components, n_features); an
-        upper bound of zero is a feature that a part does not have. None is no bound.
-    closure : {"one", "at-most-one"}, optional
-        The sum of every sample's weights, in ``transform`` too.
-    missing : {"nan", "zeros"}, optional
-        What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored; a zero that is
-        stored is known). By default every entry is known, and NaN is refused.
     stop : {"optimal", "objective"}, default="optimal"
         When to stop: at a stationary point, by ``tol``; or, cheaper, as soon as the objective has fallen by less than
         1e-4 of itself over ten iterations. Such a fit is not called converged, and ``kkt_`` says how far it is.
-    max_iter : int, default=1000
-        Largest number of iterations, each a pass over the data.
-    tol : float, default=1e-5
-        Stop when the residual of the optimality conditions of both factors, relative to ``|X|``, is this
-        small.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        The parts.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact weights of the final components.
-    history_ : History
-        One row an iteration: time, objective, KKT residual, and the error if a truth was given.
-    n_iter_ : int
-        Iterations done.
-    converged_ : bool
-        Whether the optimality conditions hold to ``tol``.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
     residual_, kkt_ : float
         Residual of the optimality conditions in the last iteration. Where ``history_["certified"]`` ends with 0 it is
         of an extrapolated point, or in single precision: `max_iter` or a callback came before an exact one.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------
@@ -192,72 +137,6 @@ class ANLS(Constrained):
     """Alternating exact non-negative least squares: each factor is solved to optimality given the other.
 
     Fewer, dearer iterations than :class:`HALS`, with the same objective and penalties.
-
-    Parameters
-    ----------
-    n_components : int, optional
-        Number of components, by default the smaller of the numbers of samples and features.
-    init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
-        Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
-        "pure" is "nndsvda" where entries are unknown: filled samples are no parts.
-    l1_W, l2_W, l1_H, l2_H : float, default=0
-        Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone
-        is for components of the other one whose entries have a root mean square of one (Hoyer 2002): without a size
-        the other could take all of it, and the penalty would vanish.
-    smooth_H : float, default=0
-        Penalty of steps between neighbouring features, ``n smooth_H/2 sum_j |h_j+1 - h_j|^2``; beside weights that
-        have a size: `closure`, `l1_W` or `l2_W`.
-    volume_H : float, default=0
-        Penalty of the volume of the parts, ``n volume_H/2 log det(H H' + volume_H)``; as above. Beside
-        ``closure="one"`` its natural size is the variance of the noise in an entry (see :class:`MinVol`), which pulls
-        weakly: give a `tol` of 1e-7.
-    unimodal_H : bool, default=False
-        Whether each part rises to one peak and falls. Parts are solved in turn, and the certificate says that none
-        alone can be improved.
-    sparseness_H : float, optional
-        Least sparseness of each part, from 0 to 1 (one feature), as Hoyer (2004) measures it; as above.
-    fixed : array-like of shape (n_fixed, n_features), optional
-        Parts that are known, the first ones of ``components_``: they are kept as given. `n_components` counts them.
-    bounds : tuple of two, optional
-        Lower and upper bounds of entries of the other parts, numbers or arrays of shape (n_components, n_features); an
-        upper bound of zero is a feature that a part does not have. None is no bound.
-    closure : {"one", "at-most-one"}, optional
-        The sum of every sample's weights, in ``transform`` too.
-    missing : {"nan", "zeros"}, optional
-        What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored; a zero that is
-        stored is known). By default every entry is known, and NaN is refused.
-    max_iter : int, default=1000
-        Largest number of iterations, each a pass over the data.
-    tol : float, default=1e-5
-        Stop when the residual of the optimality conditions of both factors, relative to ``|X|``, is this
-        small.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        The parts.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact weights of the final components.
-    history_ : History
-        One row an iteration: time, objective, KKT residual, and the error if a truth was given.
-    n_iter_ : int
-        Iterations done.
-    converged_ : bool
-        Whether the optimality conditions hold to ``tol``.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
-    residual_, kkt_ : float
-        Residual of the optimality conditions in the last iteration.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------

@@ -27,7 +27,28 @@ def whole(x: float) -> int:
 
 
 class Clustered(Looped):
-    """Methods that find components from clusters of records in a few steps, not from a start."""
+    """Methods that find components from clusters of records in a few steps, not from a start.
+
+    Parameters
+    ----------
+    n_init : int, default=10
+        Starts of k-means.
+    max_iter : int, default=100
+        Largest number of passes of Lloyd's algorithm.
+    callbacks : list of callables
+        Each is called with a ``Progress`` when the steps are done.
+
+    Attributes
+    ----------
+    labels_ : ndarray or Dask array of shape (n_samples,)
+        Cluster of each record; -1 for those of weight zero.
+    n_lloyd_, n_iter_ : int
+        Passes of Lloyd's algorithm.
+    history_ : History
+        One row.
+    converged_, stop_reason_, stop_, residual_ : bool, str, Stop, float
+        True, what was done, NaN.
+    """
 
     _allow_negative: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -90,8 +111,6 @@ class TSVD(Clustered):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
     w0 : float, optional
         Least share of records in which a component dominates; ``1 / k`` by default, as in the paper's experiments.
     eps : float, default=1/6
@@ -100,21 +119,11 @@ class TSVD(Clustered):
         Share of nearly pure records, relative to w0: g and the averages are over ``eps0 w0 n / 2`` records.
     nu : float, default=1.1
         How clearly a catchword must dominate.
-    n_init : int, default=10
-        Starts of k-means.
-    max_iter : int, default=100
-        Largest number of passes of Lloyd's algorithm.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` when the steps are done.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The parts, mean records.
-    labels_ : ndarray or Dask array of shape (n_samples,)
-        Cluster of each record; -1 for those of weight zero.
     thresholds_ : ndarray of shape (n_features,)
         Least entry of each feature that counts; zero for features that are left out.
     pruned_ : ndarray of int, shape (n_features,)
@@ -123,16 +132,6 @@ class TSVD(Clustered):
         The catchwords.
     pure_records_ : list of ndarray
         Records that were averaged, purest first.
-    n_lloyd_, n_iter_ : int
-        Passes of Lloyd's algorithm.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights.
-    history_ : History
-        One row.
-    converged_, stop_reason_, stop_, residual_ : bool, str, Stop, float
-        True, what was done, NaN.
-    n_components_, n_features_in_ : int
-        Numbers of components and features.
 
     References
     ----------
@@ -198,37 +197,12 @@ class KMeans(Clustered):
     Lloyd's algorithm from the best of several k-means++ starts; weights are exact non-negative least squares, as for
     every other method. On many records the starts are compared on a sample.
 
-    Parameters
-    ----------
-    n_components : int, optional
-        Number of clusters, at most the smaller of the numbers of samples and features, which is the default.
-    n_init : int, default=10
-        Number of starts.
-    max_iter : int, default=100
-        Largest number of passes.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` at the end.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The centres.
-    labels_ : ndarray or Dask array of shape (n_samples,)
-        Cluster of each record; -1 for those of weight zero.
     inertia_ : float
         Sum of the squared distances from the centres.
-    n_lloyd_, n_iter_ : int
-        Passes.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights.
-    history_ : History
-        One row.
-    converged_, stop_reason_, stop_, residual_ : bool, str, Stop, float
-        True, what was done, NaN.
-    n_components_, n_features_in_ : int
-        Numbers of components and features.
 
     Examples
     --------

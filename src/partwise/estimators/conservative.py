@@ -32,8 +32,6 @@ class ConservativeNMF(Streamed):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
     w : float or tuple, default=1.0
         How freely the decoder changes, relative to the encoder: about 1 for exact mixtures, small (1e-5 to 1e-3) for
         data that no few parts explain exactly. ``(first, after)`` or ``(first, after, power)`` is a schedule, ``first /
@@ -88,14 +86,6 @@ class ConservativeNMF(Streamed):
         Batches learnt.
     converged_ : bool
         Whether the error came down to ``tol``.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------

@@ -25,7 +25,28 @@ CLOSURES = {"one": Simplex(), "at-most-one": AtMostOne()}
 
 
 class Constrained(Known):
-    """Parts that are known, bounds on entries of parts, smooth parts, weights with a sum."""
+    """Parts that are known, bounds on entries of parts, smooth parts, weights with a sum.
+
+    Parameters
+    ----------
+    smooth_H : float, default=0
+        Penalty of steps between neighbouring features, ``n smooth_H/2 sum_j |h_j+1 - h_j|^2``; beside weights that
+        have a size: `closure`, `l1_W` or `l2_W`.
+    volume_H : float, default=0
+        Penalty of the volume of the parts, ``n volume_H/2 log det(H H' + volume_H)``; as above. Beside
+        ``closure="one"`` its natural size is the variance of the noise in an entry (see :class:`MinVol`), which pulls
+        weakly: give a `tol` of 1e-7.
+    unimodal_H : bool, default=False
+        Whether each part rises to one peak and falls. Parts are solved in turn, and the certificate says that none
+        alone can be improved.
+    sparseness_H : float, optional
+        Least sparseness of each part, from 0 to 1 (one feature), as Hoyer (2004) measures it; as above.
+    bounds : tuple of two, optional
+        Lower and upper bounds of entries of the other parts, numbers or arrays of shape (n_components, n_features); an
+        upper bound of zero is a feature that a part does not have. None is no bound.
+    closure : {"one", "at-most-one"}, optional
+        The sum of every sample's weights, in ``transform`` too.
+    """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Known._parameter_constraints,

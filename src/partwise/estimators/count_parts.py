@@ -164,7 +164,7 @@ def _polish_length(source: RowSource, W: Array, H: Array, seed: int) -> tuple[in
             rest.place(np.asarray(now.state["W"])),
             np.ascontiguousarray(odds * now.components.T, source.dtype),
         )
-        values.append(float(rest.reduce(partial(_divergence, H=Ht), weights)))
+        values.append(float(rest.reduce(partial(KL.block_value, H=Ht), weights)))
         if len(values) > PATIENCE + int(np.argmin(values)) or number >= LONGEST:
             break
     return EVERY * int(np.argmin(values)), np.array(values)
@@ -190,10 +190,6 @@ def _warm(block: Block, W: Array, *, H: Array) -> Array:
         negative, positive = KL.gradient_W(block, W, H)
         W = W * np.divide(negative, positive, out=np.zeros_like(W), where=positive > 0.0)
     return np.asarray(W)
-
-
-def _divergence(block: Block, W: Array, *, H: Array) -> float:
-    return KL.block_value(block, W, H)
 
 
 def _fraction(block: Block) -> float:

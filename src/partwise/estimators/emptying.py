@@ -30,10 +30,6 @@ def emptying_factor(source: RowSource, pair: Pair, rng: np.random.Generator) -> 
     ----------
     source : RowSource
         The data, without holes.
-    pair : Pair
-        The penalties.
-    rng : numpy.random.Generator
-        For the singular vectors.
 
     Returns
     -------

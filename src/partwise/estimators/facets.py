@@ -32,11 +32,6 @@ class Facets(Floored, Iterative):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
-    init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
-        Where to start. "pure": the means of near-pure samples, found among directions in the span of the data, so that
-        neither noise nor the size of a sample decides.
     floor : float, default=2.0
         Thresholds do not fall below this many standard deviations of the noise in the decoded weights, which is
         estimated from what lies outside the span of the components, and larger where that is coloured (`colour_`);
@@ -48,58 +43,20 @@ class Facets(Floored, Iterative):
         Largest number of stages (and of iterations of the finish).
     tol : float, default=1e-10
         Stop when no component changes by more than this, relative to its size.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` after every stage and stops the run by returning true.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The parts, each as large as the mean sample.
-    noise_ : float
-        Standard deviation of the noise in an entry of the data; NaN if there are as many components as features.
-    weight_noise_ : ndarray of shape (n_components,)
-        What that makes in the decoded weights of each component, with the colour.
-    threshold_floor_ : ndarray of shape (n_components,)
-        ``floor`` times ``weight_noise_``: smaller weights cannot be told from none.
-    outside_ : float
-        Norm of the data outside the span of its leading singular vectors, relative to the norm of the data.
-    colour_ : float
-        How much larger the noise along the span is than what lies outside tells of white noise (1): parts that vary
-        from sample to sample make it 3 to 10. Thresholds know it.
-    below_zero_ : ndarray of shape (n_components,)
-        Of data without negative entries: the share of the squared size of each component that came out below zero, if
-        that was more than noise makes so. The components were then fitted anew without negative entries, and above 0.01
-        a warning tells; else zeros.
-    constrained_cost_ : float
-        By how much that raised the reconstruction error; 0 if there was nothing to do.
-    odd_samples_ : ndarray of int
-        Samples that are unlike all others, by which a direction or a feature of the data stands or falls: they were set
-        aside, and no part is made of them.
     weighing_ : Weighing
         How the data was weighed, see `set_weighing`.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
         One row a stage: time, objective (half the sum of the squares of the weights below their thresholds, which a
         stage makes least; in the finish of `nonnegative` half the squared residual), change of the components
         (``residual``), threshold, its floor, mean number of active weights; if a truth was given the error and the
         quantities of the proofs (:class:`partwise.metrics.RecoveryMeasures`).
-    n_iter_ : int
-        Stages done.
-    converged_ : bool
-        Whether it stopped by itself.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
     residual_ : float
         Change of the components in the last stage; after the finish of ``nonnegative`` its KKT residual.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------

@@ -11,13 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from partwise.estimators.observing import Told
 from partwise.sources import blocks
-from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
 
 
 class Imputing:
-    """What estimators have that take data with unknown entries, as `missing` says what stands for one."""
+    """What estimators have that take data with unknown entries, as `missing` says what stands for one.
+
+    Attributes
+    ----------
+    n_unknown_ : int
+        Entries that were not known in the data of ``fit``, by `missing` or by a mask; not there if all were.
+    """
 
     components_: Array
     missing: str | None
@@ -55,13 +60,9 @@ class Imputing:
         if not observed.holes:
             return np.asarray(source.map_rows(blocks.to_dense, width=source.shape[1]))
         Ht = np.ascontiguousarray(self.components_.T, source.dtype)
-        return np.asarray(source.map_rows(partial(_completed, Ht=Ht), W, width=source.shape[1]))
+        return np.asarray(source.map_rows(partial(blocks.completed, Ht=Ht), W, width=source.shape[1]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = self.missing == "nan"
         return tags
-
-
-def _completed(block: Block, W: Array, *, Ht: Array) -> Array:
-    return blocks.completed(block, W, Ht)

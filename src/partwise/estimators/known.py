@@ -23,7 +23,14 @@ Array = npt.NDArray[Any]
 
 
 class Known(Penalised):
-    """Some parts stay as they are given: the first rows of the components."""
+    """Some parts stay as they are given: the first rows of the components.
+
+    Parameters
+    ----------
+    fixed : array-like of shape (n_fixed, n_features), optional
+        Parts that are known (signatures of a catalogue): the first rows of ``components_``, which stay as they are.
+        `n_components` counts them too.
+    """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Penalised._parameter_constraints,

@@ -25,54 +25,15 @@ class Likelihood(Known):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, by default the smaller of the numbers of samples and features.
     init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
         Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
         "pure" is "nndsvda" where entries are unknown: filled samples are no parts.
         Multiplicative rounds could never leave zeros, so they are lifted to a small positive value.
-    l1_W, l2_W, l1_H, l2_H : float, default=0
-        Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone
-        is for components of the other one whose entries have a root mean square of one (Hoyer 2002): without a size
-        the other could take all of it, and the penalty would vanish.
-    fixed : array-like of shape (n_fixed, n_features), optional
-        Parts that are known (signatures of a catalogue): the first rows of ``components_``, which stay as they are.
-        ``n_components`` counts them too.
-    missing : {"nan", "zeros"}, optional
-        What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored; a zero that is
-        stored is known). By default every entry is known, and NaN is refused.
-    max_iter : int, default=1000
-        Largest number of iterations, each a pass over the data.
-    tol : float, default=1e-5
-        Stop when the residual of the optimality conditions of both factors, relative to the data, is this
-        small.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        The parts.
     reconstruction_error_ : float
         ``|X - W H| / |X|`` in the Frobenius norm with the exact (most likely) weights of the final components.
-    history_ : History
-        One row an iteration: time, objective, KKT residual, and the error if a truth was given.
-    n_iter_ : int
-        Iterations done.
-    converged_ : bool
-        Whether the optimality conditions hold to ``tol``.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
-    residual_, kkt_ : float
-        Residual of the optimality conditions in the last iteration.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
 
     Notes
     -----

@@ -39,8 +39,6 @@ class MiniBatchNMF(Streamed, BetaLoss):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, by default the smaller of the numbers of samples and features.
     init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array or estimator, default="random"
         Where to start: a name, components or a fitted estimator. In ``partial_fit`` names are for the first batch.
         "pure" is "nndsvda" where entries are unknown: filled samples are no parts.
@@ -56,9 +54,6 @@ class MiniBatchNMF(Streamed, BetaLoss):
     l1_W, l2_W, l1_H, l2_H : float, default=0
         Penalties; their meaning depends neither on the number of samples nor of features. Those of one factor alone
         are as in :class:`HALS` for the squared error of data without holes, and refused otherwise.
-    missing : {"nan", "zeros"}, optional
-        What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored; a zero that is
-        stored is known). By default every entry is known, and NaN is refused.
     max_iter : int, default=200
         Largest number of passes over the data.
     tol : float, default=1e-4
@@ -74,8 +69,6 @@ class MiniBatchNMF(Streamed, BetaLoss):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        The parts.
     n_steps_ : int
         Batches learnt.
     n_samples_seen_ : int
@@ -90,18 +83,8 @@ class MiniBatchNMF(Streamed, BetaLoss):
         (``residual``), samples and batches so far, and the error if a truth was given.
     n_iter_ : int
         Passes done, the last one perhaps in part.
-    converged_ : bool
-        Whether it ended by itself.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
     residual_ : float
         Relative change of the components in the last pass.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
 
     Notes
     -----
@@ -196,8 +179,6 @@ class MiniBatchNMF(Streamed, BetaLoss):
     ) -> Any:
         """Find the components of ``X`` and return its weights, which equal those of ``transform(X)``."""
         return Looped.fit_transform(self, X, y, sample_weight=sample_weight, truth=truth, state=state)
-
-    fit.__doc__, fit_transform.__doc__ = Looped.fit.__doc__, Looped.fit_transform.__doc__
 
     def _begin(
         self, source: RowSource, k: int, seen: Inspection, rng: np.random.Generator, state: State | None

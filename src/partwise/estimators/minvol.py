@@ -35,8 +35,6 @@ class MinVol(Spanned, Iterative):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
     init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
         Where to start. "pure": the means of near-pure samples.
     weight : float or "auto", default="auto"
@@ -47,10 +45,6 @@ class MinVol(Spanned, Iterative):
         Largest number of iterations.
     tol : float, default=0.05
         Stop when the residual of the optimality conditions is this share of what the volume pulls with.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
 
     Attributes
     ----------
@@ -58,15 +52,6 @@ class MinVol(Spanned, Iterative):
         The parts, each as large as the mean sample.
     weight_ : float
         The weight of the volume.
-    noise_ : float
-        Standard deviation of the noise in an entry of the data; NaN if there are as many components as features.
-    weight_noise_ : ndarray of shape (n_components,)
-        What that makes in the decoded weights of each component, with the colour.
-    outside_ : float
-        Norm of the data outside the span of its leading singular vectors, relative to the norm of the data.
-    colour_ : float
-        How much larger the noise along the span is than what lies outside tells of white noise (1): parts that vary
-        from sample to sample make it 3 to 10. The weight knows it.
     scattering_ : {"scattered", "not scattered", "not decided"}
         Whether the weights found are scattered enough for the parts to be unique (:func:`partwise.metrics.scattering`):
         that is proved, a counterexample to the condition was computed, or neither.
@@ -75,30 +60,13 @@ class MinVol(Spanned, Iterative):
     below_zero_ : ndarray of shape (n_components,)
         Share of the squared size of each component that came out below zero, if that was more than noise makes so. The
         components were then fitted anew without negative entries, and above 0.1 a warning tells; else zeros.
-    constrained_cost_ : float
-        By how much that raised the reconstruction error; 0 if there was nothing to do.
-    odd_samples_ : ndarray of int
-        Samples that are unlike all others, by which a direction or a feature of the data stands or falls: they were set
-        aside, and no part is made of them.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
         One row an iteration: time, objective (at the weight of its stage; while that stays it never rises), KKT
         residual, the weight, and the error if a truth was given.
-    n_iter_ : int
-        Iterations done.
     converged_ : bool
         Whether the optimality conditions hold to ``tol``.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
     residual_, kkt_ : float
         Residual of the optimality conditions of weights and parts, relative to what the volume pulls with.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------

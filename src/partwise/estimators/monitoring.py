@@ -23,6 +23,18 @@ class Monitored(Iterative):
 
     The components are those of all the samples, to the same bits as without. One half is fitted to its end before the
     first iteration; the other half goes on in step with the whole. Each makes its own start if `init` is a name.
+
+    Parameters
+    ----------
+    monitor : bool, default=False
+        Watch the proof without a truth: the same iteration on two halves of the samples, one measured by the parts of
+        the other (``halves_``, and columns of ``history_``). It is two and a half times the work and leaves the
+        components as they are.
+
+    Attributes
+    ----------
+    halves_ : Halves
+        With `monitor`: how far two halves of the samples disagree on every component, and what that says of its error.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**Iterative._parameter_constraints, "monitor": ["boolean"]}

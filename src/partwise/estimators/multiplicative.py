@@ -20,8 +20,6 @@ class MU(BetaLoss):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, by default the smaller of the numbers of samples and features.
     init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
         Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
         "pure" is "nndsvda" where entries are unknown: filled samples are no parts.
@@ -35,45 +33,11 @@ class MU(BetaLoss):
         The divergence; the names stand for 2, 1 and 0. For 0 and below the data must be positive. Also
         ``("negative-binomial", dispersion)``, for counts of mean y and variance ``y + dispersion y^2``, and ``("huber",
         delta)``, for residuals that count as squares up to delta and as lines beyond.
-    l1_W, l2_W, l1_H, l2_H : float, default=0
-        Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone
-        is for components of the other one whose entries have a root mean square of one (Hoyer 2002): without a size
-        the other could take all of it, and the penalty would vanish.
-    missing : {"nan", "zeros"}, optional
-        What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored; a zero that is
-        stored is known). By default every entry is known, and NaN is refused.
-    max_iter : int, default=1000
-        Largest number of iterations, each a pass over the data.
-    tol : float, default=1e-5
-        Stop when the residual of the optimality conditions of both factors, relative to the data, is this
-        small.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        The parts.
     reconstruction_error_ : float
         ``|X - W H| / |X|`` in the Frobenius norm, whatever the divergence, with the weights of ``transform``.
-    history_ : History
-        One row an iteration: time, objective, KKT residual, and the error if a truth was given.
-    n_iter_ : int
-        Iterations done.
-    converged_ : bool
-        Whether the optimality conditions hold to ``tol``.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
-    residual_, kkt_ : float
-        Residual of the optimality conditions in the last iteration.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
     weights_ : ndarray or Dask array of shape (n_samples, n_components)
         The weights that the last update left, where weights to start with were given; those of ``transform`` are
         optimal for ``components_``, and no iterate.

@@ -53,8 +53,6 @@ def observe(source: RowSource, missing: str | None, told: Told = NOTHING) -> tup
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     missing : {"nan", "zeros"} or None
         What stands for an unknown entry: NaN, or zero (in sparse data: what is not stored).
     told : Told
@@ -66,9 +64,9 @@ def observe(source: RowSource, missing: str | None, told: Told = NOTHING) -> tup
         raise InputError("give {parameter} or entry_weight, not both: weight zero is a mask", parameter="mask")
     holes = False
     if told.mask is not None:
-        source, holes = source.derive(_hole_block, _rows(source, told.mask, "mask")), True
+        source, holes = source.derive(blocks.holed, _rows(source, told.mask, "mask")), True
     elif missing == "zeros":
-        source, holes = source.derive(_zeros_block), True
+        source, holes = source.derive(blocks.zeros_are_holes), True
     elif missing == "nan":
         holes = _count_nan(source) > 0
     samples = None if told.samples is None else check_weights(told.samples, source.shape[0])
@@ -103,7 +101,7 @@ def startable(source: RowSource, observed: Observed) -> RowSource:
         means = sums / np.maximum(counts, 1.0)
         source = source.derive(partial(_mean_block, means=means))
     if observed.samples is not None:
-        source = source.derive(_root_block, source.place(np.sqrt(observed.samples)))
+        source = source.derive(blocks.scale_rows, source.place(np.sqrt(observed.samples)))
     return source
 
 
@@ -257,14 +255,6 @@ def _known(source: RowSource) -> float:
     return 1.0 - here / max(1, n * m)
 
 
-def _hole_block(block: Block, mask: Block) -> Block:
-    return blocks.holed(block, mask)
-
-
-def _zeros_block(block: Block) -> Block:
-    return blocks.zeros_are_holes(block)
-
-
 def _column_block(block: Block) -> tuple[Array, Array]:
     """Sums and numbers of the known entries of every column."""
     ones = np.ones((block.shape[0], 1))
@@ -284,7 +274,3 @@ def _mean_block(block: Block, *, means: Array) -> Block:
     expected = np.asarray(blocks.known(block), np.float64) @ means
     sizes = np.divide(rows, expected, out=np.zeros_like(rows), where=expected > 0.0)
     return blocks.completed(block, sizes[:, None], means[:, None])
-
-
-def _root_block(block: Block, roots: Array) -> Block:
-    return blocks.scale_rows(block, roots)

@@ -14,13 +14,13 @@ from typing import Any
 from sklearn.utils._param_validation import StrOptions, make_constraint
 
 from partwise.estimators.catalog import Method
+from partwise.estimators.documenting import entries, sections
 from partwise.exceptions import InputError
 
 ELSEWHERE = ("n_components", "random_state", "feature_names", "callbacks")  # parameters that are no options
 LARGEST = 2**63 - 1
 WORDS = {"true": True, "false": False, "none": None, "null": None}
 SAID = {"_Booleans": "true or false", "_ArrayLikes": "a list such as [1, 0.5]", "HasMethods": "a fitted estimator"}
-ENTRY = re.compile(r"(\w[\w, ]*) : (.+)")
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,6 @@ def build(method: Method, n_components: int | None, given: Mapping[str, Any], se
 
     Parameters
     ----------
-    method : Method
-        The method.
-    n_components : int or None
-        Number of components.
     given : mapping
         Options by name.
     seed : int, optional
@@ -151,17 +147,10 @@ def _worded(allowed: Any) -> str:
 
 def _documented(text: str) -> Iterator[tuple[str, tuple[str, str]]]:
     """Names with type and description, from the section "Parameters" of a numpydoc text."""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE)
-    entry, lines = None, list[str]()
-    for line in [*(section[1] if section else "").splitlines(), "end : of it"]:
-        head = ENTRY.fullmatch(line)
-        if not head:
-            lines.append(line.strip())
-            continue
-        if entry:
-            for name in entry[1].split(","):
-                yield name.strip(), (_without_default(entry[2]), _plain(" ".join(lines)))
-        entry, lines = head, []
+    for names, entry in entries(sections(text).get("Parameters", "")).items():
+        head, _, told = entry.partition("\n")
+        for name in names:
+            yield name, (_without_default(head.partition(" : ")[2]), _plain(" ".join(told.split())))
 
 
 def _without_default(allowed: str) -> str:

@@ -19,7 +19,6 @@ from partwise.estimators.emptying import emptying_factor
 from partwise.estimators.imputing import Imputing
 from partwise.estimators.observing import MISSING, NOTHING, Told, check_alone, observe, startable, unknown_columns
 from partwise.exceptions import InputError
-from partwise.io.objects import known
 from partwise.linalg.incomplete import Parts, decode_incomplete
 from partwise.linalg.nnls import Gram, check_components, decode_block
 from partwise.linalg.poisson import Components
@@ -37,7 +36,37 @@ SPECTRAL = ("nndsvd", "nndsvda", "nndsvdar")  # starts of as many parts as there
 
 
 class Penalised(Imputing, Iterative):
-    """Elastic-net penalties on both factors, data with holes, and weights; sizes of penalties are put in here, once."""
+    """Elastic-net penalties on both factors, data with holes, and weights; sizes of penalties are put in here, once.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, by default the smaller of the numbers of samples and features.
+    init : {"pure", "nndsvd", "nndsvda", "nndsvdar", "random"}, array, pair of arrays or estimator, default="pure"
+        Where to start: a name, components, a fitted estimator, or weights and components ``(W, H)``.
+        "pure" is "nndsvda" where entries are unknown: filled samples are no parts.
+    l1_W, l2_W, l1_H, l2_H : float, default=0
+        Penalties; their meaning depends neither on the number of samples nor of features. A penalty of one factor alone
+        is for components of the other one whose entries have a root mean square of one (Hoyer 2002): without a size
+        the other could take all of it, and the penalty would vanish.
+    missing : {"nan", "zeros"}, optional
+        What stands for an entry that is not known: NaN, or zero (in sparse data what is not stored; a zero that is
+        stored is known). By default every entry is known, and NaN is refused.
+    max_iter : int, default=1000
+        Largest number of iterations, each a pass over the data.
+    tol : float, default=1e-5
+        Stop when the residual of the optimality conditions of both factors, relative to the data, is this
+        small.
+
+    Attributes
+    ----------
+    history_ : History
+        One row an iteration: time, objective, KKT residual, and the error if a truth was given.
+    converged_ : bool
+        Whether the optimality conditions hold to ``tol``.
+    residual_, kkt_ : float
+        Residual of the optimality conditions in the last iteration.
+    """
 
     _keeps_weights = True
 
@@ -95,10 +124,6 @@ class Penalised(Imputing, Iterative):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame, path, Dask collection or source
-            Samples as rows; anything that :func:`partwise.open_source` takes.
-        y : ignored
-            There for scikit-learn's interface.
         sample_weight : array-like of shape (n_samples,), optional
             How often each sample counts: one of weight two is as if it were there twice.
         mask : array-like, sparse matrix, path or source of shape (n_samples, n_features), optional
@@ -107,16 +132,6 @@ class Penalised(Imputing, Iterative):
             How often each feature counts, in ``transform`` too.
         entry_weight : array-like, sparse matrix, path or source of shape (n_samples, n_features), optional
             How much each entry counts, such as one over its variance; zero is unknown.
-        truth : array-like of shape (n_true, n_features), optional
-            True components; their total correlation error is then recorded in ``history_``.
-        state : mapping, optional
-            What ``Progress.state`` held in a callback of another fit of this data with these parameters: goes on from
-            there, to the same bits as if it had not been broken off.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self._fit_whole(X, truth, state=state, told=Told(mask, sample_weight, feature_weight, entry_weight))
         return self
@@ -138,24 +153,10 @@ class Penalised(Imputing, Iterative):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame, path, Dask collection or source
-            Samples as rows.
-        y : ignored
-            There for scikit-learn's interface.
         W : array-like of shape (n_samples, n_components), optional
             Weights to start with, beside components as `init`; the same as ``init=(W, H)``.
-        sample_weight, mask, feature_weight, entry_weight : array-like, optional
+        mask, feature_weight, entry_weight : array-like, optional
             As in ``fit``.
-        truth : array-like of shape (n_true, n_features), optional
-            True components, for ``history_``.
-        state : mapping, optional
-            As in ``fit``.
-
-        Returns
-        -------
-        ndarray or Dask array of shape (n_samples, n_components)
-            Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
-            ``set_output`` asks for frames.
         """
         told, init = Told(mask, sample_weight, feature_weight, entry_weight), self.init
         if W is not None:
@@ -177,21 +178,10 @@ class Penalised(Imputing, Iterative):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame, path, Dask collection or source
-            Samples as rows; unknown entries are left out.
         mask, entry_weight : array-like, optional
-            As in ``fit``.
-
-        Returns
-        -------
-        ndarray or Dask array of shape (n_samples, n_components)
-            Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
-            ``set_output`` asks for frames.
+            As in ``fit``; unknown entries are left out.
         """
-        check_is_fitted(self)
-        X = known(X)
-        source, observed = self._readable(X, Told(mask, None, None, entry_weight))
-        return self._given_back(X, source.deliver(self._decode(source, observed=observed)))
+        return self._transformed(X, Told(mask, None, None, entry_weight))
 
     @property
     def _sums_samples(self) -> bool:

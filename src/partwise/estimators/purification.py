@@ -40,8 +40,6 @@ class Purification(Monitored):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
     init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
         Where to start: near the truth, as (A3) says, by default at pure records.
     rescale : bool, default=True
@@ -78,14 +76,6 @@ class Purification(Monitored):
         Stop when the fixed-point residual ``|2 r Cov(w, x) - H| / |H|`` is this small; with fresh samples, when it
         is no longer more than the sampling error of all that were averaged. 0: all `max_iter` iterations, each of the
         same step, as in Algorithm 1, and no finish.
-    monitor : bool, default=False
-        Watch the proof without a truth: the same iteration on two halves of the samples, one measured by the parts of
-        the other (``halves_``, and columns of ``history_``). It is two and a half times the work and leaves the
-        components as they are.
-    random_state : int, Generator or RandomState, optional
-        Seed.
-    callbacks : list of callables
-        Each is called with a ``Progress`` after every iteration and stops the run by returning true.
 
     Attributes
     ----------
@@ -104,30 +94,14 @@ class Purification(Monitored):
         Relative duality gap of that inverse: none is shorter by more.
     balance_ : ndarray of shape (n_components,)
         What the components were multiplied by to balance them; ones without `balance`.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
     history_ : History
         One row an iteration: time, fixed-point residual (``objective`` and ``residual``; in the finish, the change that
         the next exact step would make), threshold, step, scale, inverse_norm and gap (NaN in the finish); if a truth
         was given the error and the quantities of the proof (:class:`partwise.metrics.RecoveryMeasures` and
         :class:`partwise.metrics.ProofMeasures`, NaN in the finish); with `monitor` those of the first between halves
         (``half_...``).
-    halves_ : Halves
-        With `monitor`: how far two halves of the samples disagree on every component, and what that says of its error.
-    n_iter_ : int
-        Iterations done.
-    converged_ : bool
-        Whether it stopped by itself.
-    stop_reason_ : str
-        Why it stopped.
-    stop_ : Stop
-        The same as a value.
     residual_ : float
         Fixed-point residual of the components; after the finish, what another exact step would change.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------

@@ -41,7 +41,30 @@ class Picks(Protocol):
 
 
 class Separable(Factorization):
-    """Base of the methods that pick anchors: a subclass documents its parameters and picks in ``_pick``."""
+    """Base of the methods that pick anchors: a subclass documents its parameters and picks in ``_pick``.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of anchors, at most the smaller of the numbers of samples and features, which is the default.
+    axis : {"samples", "features"}, default="samples"
+        What is picked; as for :class:`SPA`.
+    tol : float, default=0.0
+        Stop where no residual is longer than this times the longest point, which is then taken for noise; at 0,
+        where residuals are rounding errors.
+
+    Attributes
+    ----------
+    anchors_ : ndarray of int
+        The samples or features picked, in the order of picking; ``components_`` has the same order.
+    separability_ : Separability
+        How clear each pick was, how well conditioned the anchors are and what they leave unexplained; its ``bound`` is
+        that of SPA among all points.
+    components_ : ndarray of shape (n_components, n_features)
+        The parts; as for :class:`SPA`.
+    n_components_ : int
+        Number of components: fewer than asked for, with a warning, if nothing was left to pick.
+    """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": Factorization._parameter_constraints["n_components"],
@@ -98,8 +121,6 @@ class SPA(Separable):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of anchors, at most the smaller of the numbers of samples and features, which is the default.
     axis : {"samples", "features"}, default="samples"
         What is picked. "samples": the anchors are the components. "features": with the columns K picked,
         ``components_`` is the H >= 0 that minimises :math:`\|X - X_K H\|`, and the anchors are its pure features;
@@ -108,25 +129,14 @@ class SPA(Separable):
         Divide every point by the sum of its entries (their magnitudes) before picking, where points differ in
         size: without it they must be convex combinations, with it any non-negative ones will do. Small points, whose
         noise is magnified, then count as much as large ones.
-    tol : float, default=0.0
-        Stop where no residual is longer than this times the longest point, which is then taken for noise; at 0,
-        where residuals are rounding errors.
 
     Attributes
     ----------
-    anchors_ : ndarray of int
-        The samples or features picked, in the order of picking; ``components_`` has the same order.
     separability_ : Separability
         How clear each pick was, how well conditioned the anchors are, what they leave unexplained, and the error
         bound of [2]_, Theorem 3, where its assumption holds.
     components_ : ndarray of shape (n_components, n_features)
         The parts.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the components.
-    n_components_ : int
-        Number of components: fewer than asked for, with a warning, if nothing was left to pick.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------
@@ -179,10 +189,6 @@ class PreconditionedSPA(Separable):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of anchors, at most the smaller of the numbers of samples and features, which is the default.
-    axis : {"samples", "features"}, default="samples"
-        What is picked; as for :class:`SPA`.
     preconditioner : {"svd", "ellipsoid"}, default="svd"
         What makes the points round.
     tol : float, default=0.0
@@ -190,22 +196,6 @@ class PreconditionedSPA(Separable):
         there are others; at 0, those that are rounding errors.
     random_state : int, Generator or RandomState, optional
         Seed of the search for the singular vectors.
-
-    Attributes
-    ----------
-    anchors_ : ndarray of int
-        The samples or features picked, in the order of picking; ``components_`` has the same order.
-    separability_ : Separability
-        How clear each pick was among the transformed points, how well conditioned the anchors are and what they
-        leave unexplained; its ``bound`` is SPA's own.
-    components_ : ndarray of shape (n_components, n_features)
-        The parts; as for :class:`SPA`.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the components.
-    n_components_ : int
-        Number of components: fewer than asked for, with a warning, if nothing was left to pick.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------
@@ -260,10 +250,6 @@ class EllipsoidalSPA(Separable):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of anchors, at most the smaller of the numbers of samples and features, which is the default.
-    axis : {"samples", "features"}, default="samples"
-        What is picked; as for :class:`SPA`.
     tol : float, default=0.0
         Singular values not above this times the largest are taken for noise, and as many anchors are picked as
         there are others; at 0, those that are rounding errors.
@@ -273,22 +259,6 @@ class EllipsoidalSPA(Separable):
         names). They decide how soon and not what is found: the ellipsoid is the smallest, to a duality gap of 1e-10.
     random_state : int, Generator or RandomState, optional
         Seed of the search for the singular vectors.
-
-    Attributes
-    ----------
-    anchors_ : ndarray of int
-        The samples or features picked, in the order of picking; ``components_`` has the same order.
-    separability_ : Separability
-        How clear each pick was among the touching points, how well conditioned the anchors are and what they leave
-        unexplained; its ``bound`` is SPA's own.
-    components_ : ndarray of shape (n_components, n_features)
-        The parts; as for :class:`SPA`.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the components.
-    n_components_ : int
-        Number of components: fewer than asked for, with a warning, if nothing was left to pick.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------
@@ -343,33 +313,10 @@ class XRAY(Separable):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of anchors, at most the smaller of the numbers of samples and features, which is the default.
-    axis : {"samples", "features"}, default="samples"
-        What is picked; as for :class:`SPA`.
     selection : {"max", "dist", "greedy"}, default="max"
         The residual that is followed. "max": the longest. "dist": that with the largest positive products with all
         points. "greedy": none; pick the point that lowers the residuals most, which need not be an extreme ray.
         The last two cost a product of every pair of points.
-    tol : float, default=0.0
-        Stop where no residual is longer than this times the longest point, which is then taken for noise; at 0,
-        where residuals are rounding errors.
-
-    Attributes
-    ----------
-    anchors_ : ndarray of int
-        The samples or features picked, in the order of picking; ``components_`` has the same order.
-    separability_ : Separability
-        How clear each pick was, how well conditioned the anchors are and what they leave unexplained; its ``bound``
-        is SPA's.
-    components_ : ndarray of shape (n_components, n_features)
-        The parts; as for :class:`SPA`.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the components.
-    n_components_ : int
-        Number of components: fewer than asked for, with a warning, if nothing was left to pick.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------
@@ -417,10 +364,6 @@ class SeparableLP(Separable):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of anchors, at most the smaller of the numbers of samples and features, which is the default.
-    axis : {"samples", "features"}, default="samples"
-        What is picked; as for :class:`SPA`.
     noise : float, optional
         The paper's epsilon, in the unit of the data: largest l1 norm of the noise of a point. By default the largest
         l1 error that as many points picked by SPA leave. Too small a value makes every point an anchor of its own, too
@@ -445,14 +388,6 @@ class SeparableLP(Separable):
     separability_ : Separability
         The margins of the diagonal entries, how well conditioned the anchors are and what they leave unexplained;
         its ``bound`` is SPA's.
-    components_ : ndarray of shape (n_components, n_features)
-        The parts; as for :class:`SPA`.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the components.
-    n_components_ : int
-        Number of components: fewer than asked for, with a warning, if nothing was left to pick.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------
@@ -517,10 +452,6 @@ class ConvexHull(Separable):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of anchors, at most the smaller of the numbers of samples and features, which is the default.
-    axis : {"samples", "features"}, default="samples"
-        What is picked; as for :class:`SPA`.
     tol : float, default=1e-7
         A point nearer than this to the hull of the others, in the l1 norm of points that sum to 1, is inside.
 
@@ -534,14 +465,8 @@ class ConvexHull(Separable):
     separability_ : Separability
         The ratios of these to the largest distance deleted, how well conditioned the anchors are and what they leave
         unexplained; its ``bound`` is SPA's.
-    components_ : ndarray of shape (n_components, n_features)
-        The parts; as for :class:`SPA`.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the components.
     n_components_ : int
         Number of components: fewer than asked for, with a warning, if the hull has fewer corners.
-    n_features_in_ : int
-        Number of features.
 
     References
     ----------

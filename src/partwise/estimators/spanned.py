@@ -16,7 +16,29 @@ from partwise.sources import Inspection, RowSource
 
 
 class Spanned(Looped):
-    """Base of :class:`Floored` and :class:`MinVol`: noise in the weights, no negative parts."""
+    """Base of :class:`Floored` and :class:`MinVol`: noise in the weights, no negative parts.
+
+    Attributes
+    ----------
+    noise_ : float
+        Standard deviation of the noise in an entry of the data; NaN if there are as many components as features.
+    outside_ : float
+        Norm of the data outside the span of its leading singular vectors, relative to the norm of the data.
+    colour_ : float
+        How much larger the noise along the span is than what lies outside tells of white noise (1): parts that vary
+        from sample to sample make it 3 to 10. Thresholds know it, and so does the weight of a volume.
+    weight_noise_ : ndarray of shape (n_components,)
+        What that makes in the decoded weights of each component, with the colour.
+    below_zero_ : ndarray of shape (n_components,)
+        Of data without negative entries: the share of the squared size of each component that came out below zero, if
+        that was more than noise makes so. The components were then fitted anew without negative entries, and above 0.01
+        a warning tells; else zeros.
+    constrained_cost_ : float
+        By how much that raised the reconstruction error; 0 if there was nothing to do.
+    odd_samples_ : ndarray of int
+        Samples that are unlike all others, by which a direction or a feature of the data stands or falls: they were set
+        aside, and no part is made of them.
+    """
 
     # of a part's squared size, a tenth of its length: of less only the report and below_zero_ tell
     _warned_below: ClassVar[float] = 0.01
@@ -60,7 +82,23 @@ class Spanned(Looped):
 
 
 class Floored(Spanned):
-    """Base of :class:`Facets` and :class:`AND`: weights below a floor, so many times their noise, are none."""
+    """Base of :class:`Facets` and :class:`AND`: weights below a floor, so many times their noise, are none.
+
+    Parameters
+    ----------
+    init : {"pure", "nndsvd", "nndsvda", "random"}, array or fitted estimator, default="pure"
+        Where to start. "pure": the means of near-pure samples, found among directions in the span of the data, so that
+        neither noise nor the size of a sample decides.
+    callbacks : list of callables
+        Each is called with a ``Progress`` after every stage and stops the run by returning true.
+
+    Attributes
+    ----------
+    threshold_floor_ : ndarray of shape (n_components,)
+        ``floor`` times ``weight_noise_``: smaller weights cannot be told from none.
+    n_iter_ : int
+        Stages done.
+    """
 
     floor: float
 

@@ -119,10 +119,6 @@ def warn(stop: Stop, name: str, *, tol: float = 0.0) -> None:
 
     Parameters
     ----------
-    stop : Stop
-        How it ended.
-    name : str
-        The estimator.
     tol : float, default=0
         Its tolerance; with 0 nobody expects it to end before ``max_iter``.
     """
@@ -166,8 +162,6 @@ def warn_of_signs(below: npt.NDArray[Any], cost: float, name: str) -> None:
         Share of the squared size of each that was below zero.
     cost : float
         What the constraint has added to the reconstruction error; NaN if they were kept as they are.
-    name : str
-        The estimator.
     """
     worst = int(np.argmax(below))
     outcome = "They are kept as they are"
@@ -190,15 +184,7 @@ def samples(numbers: Sequence[int] | npt.NDArray[np.int64]) -> str:
 
 
 def warn_odd(odd: npt.NDArray[np.int64], name: str) -> None:
-    """Warn of samples that were set aside; the warning carries their numbers.
-
-    Parameters
-    ----------
-    odd : ndarray of int
-        The samples.
-    name : str
-        The estimator.
-    """
+    """Warn of samples that were set aside; the warning carries their numbers."""
     if not len(odd):
         return
     one = len(odd) == 1

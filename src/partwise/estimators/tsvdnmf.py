@@ -60,8 +60,6 @@ class TSVDNMF(Clustered):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components, at most the smaller of the numbers of samples and features, which is the default.
     eps0 : float, optional
         Share of records that are nearly pure in each component (condition D3). The paper takes 0.04 always, with which
         only words in 2% of the documents survive the threshold. By default a part of an equal share of the records,
@@ -101,8 +99,6 @@ class TSVDNMF(Clustered):
         For noise on every entry; it lowers the error of the components to about half. Components then sum to one. Data
         without noise is left alone. Samples that are unlike all others are set aside, for they would take directions of
         the span in which it is done.
-    n_init : int, default=10
-        Starts of k-means.
     max_iter : int, default=100
         Largest number of passes of Lloyd's algorithm, and of the refinement.
     tol : float, default=1e-3
@@ -134,8 +130,6 @@ class TSVDNMF(Clustered):
         The number that was used.
     n_lloyd_ : int
         Passes of Lloyd's algorithm.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights.
     history_ : History
         The steps in one row, then one row an iteration of the refinement: expected squared residual (``objective``),
         change (``residual``), standard deviation of the noise (``noise``), expected number of positive weights of a
@@ -144,8 +138,6 @@ class TSVDNMF(Clustered):
         Iterations of the refinement, as the rows of ``history_`` count them; without `refine`, ``n_lloyd_``.
     converged_, stop_reason_, stop_, residual_ : bool, str, Stop, float
         Of the refinement.
-    n_components_, n_features_in_ : int
-        Numbers of components and features.
 
     Warns
     -----

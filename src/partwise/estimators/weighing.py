@@ -91,12 +91,8 @@ def ready(
 
     Parameters
     ----------
-    source : RowSource
-        The data of the fit.
     how : {"auto", "noise", None} or Noise
         See ``set_weighing`` of the estimators.
-    k : int
-        Number of parts.
     aside : bool
         Whether samples that are unlike all others are set aside.
     times : ndarray of int64, optional
@@ -136,12 +132,8 @@ def weigh(source: RowSource, how: Any, k: int, kept: npt.NDArray[np.bool_]) -> t
 
     Parameters
     ----------
-    source : RowSource
-        The data of the fit.
     how : {"auto", "noise", None} or Noise
         See ``set_weighing`` of the estimators.
-    k : int
-        Number of parts.
     kept : ndarray of bool
         The rows that are looked at.
 

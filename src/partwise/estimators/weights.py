@@ -23,8 +23,6 @@ def fit_weights(model: Factorization, source: RowSource, state: State | None = N
     ----------
     model : estimator
         With its parameters.
-    source : RowSource
-        The data.
     state : mapping, optional
         Where another fit of it had come to.
 
@@ -45,8 +43,6 @@ def stored_weights(model: Factorization, source: RowSource, *, check: bool = Tru
     ----------
     model : estimator
         Fitted.
-    source : RowSource
-        The data.
     check : bool, default=True
         Whether to look at the data first, as ``transform`` does.
 
@@ -89,12 +85,20 @@ def completed(model: Factorization, source: RowSource, weights: Any = None) -> t
     unknown : float
         The share of entries that are not.
     """
-    holed, observed, _ = model._observe(source, NOTHING)
+    rows, observed, _ = model._observe(source, NOTHING)
     if not observed.holes:
         return source, 0.0
-    W = model._decode(holed, observed=observed) if weights is None else weights
+    W = model._decode(rows, observed=observed) if weights is None else weights
     Ht = np.ascontiguousarray(model.components_.T, source.dtype)
-    return holed.derive(partial(_completed_block, Ht=Ht), W), observed.unknown
+    return rows.derive(partial(_completed_block, Ht=Ht), W), observed.unknown
+
+
+def holed(model: Factorization, source: RowSource) -> tuple[RowSource, bool]:
+    """Prepared rows with their holes, as the model has it what stands for one, and whether there are any."""
+    if getattr(model, "missing", None) is None:
+        return source, False
+    rows, observed, _ = model._observe(source, NOTHING)
+    return rows, observed.holes
 
 
 def _completed_block(block: Block, W: Any, *, Ht: Any) -> Any:

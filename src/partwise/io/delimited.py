@@ -20,14 +20,13 @@ from partwise.io.layout import (
     SHOWN,
     Layout,
     find_layout,
-    fits,
     is_text,
     number,
     split,
     written_otherwise,
 )
 from partwise.io.lines import Chunk, chunks
-from partwise.io.names import unique_names
+from partwise.io.names import matched, unique_names
 from partwise.io.numbers import parse
 from partwise.io.spool import Rows
 from partwise.io.table import LARGE, Table
@@ -62,14 +61,6 @@ def read_delimited(
     decimal : {".", ","}, optional
         What stands before the decimals; by default found out. What could be read in two ways is refused, until it is
         told.
-    encoding : str, default="utf-8"
-        Of the names.
-    duplicates : {"error", "number"}, default="error"
-        What to do with a name that was there before.
-    drop : sequence of str, default=()
-        Names of columns to leave out, be they text; * stands for anything.
-    in_memory : int
-        Bytes of numbers up to which they are held in memory.
 
     Returns
     -------
@@ -208,7 +199,8 @@ class _Block:
 
     def _no_number(self, lines: list[str], row: int, column: int, cell: str) -> ReaderError:
         """What a cell is that is no number, and what is to be done about it."""
-        place = f"column {column + 1 + self.layout.row_names}"
+        kept = [j for j in range(self.layout.full) if j not in self.layout.gone]
+        place = f"column {kept[column + self.layout.row_names] + 1}"
         place += f" ({self.columns[column][:SHOWN]!r})" if self.columns else ""
         here = [self.layout.wanted(self.layout.cells(line)) for line in lines]
         column += self.layout.row_names
@@ -249,8 +241,7 @@ def _left_out(chunk: Chunk, layout: Layout, drop: Sequence[str]) -> tuple[str, .
     """Which of the names of columns that are not wanted are there."""
     if layout.names_line is None or not layout.gone:
         return ()
-    names = layout.cells(chunk.lines[layout.names_line - chunk.first])
-    return tuple(one for one in drop if any(fits(name, one) for name in names))
+    return matched(layout.cells(chunk.lines[layout.names_line - chunk.first]), drop)
 
 
 def _notes(layout: Layout, columns: list[str] | None, names: list[str]) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from typing import Any
 from partwise.door.guard import fail, reading
 from partwise.exceptions import MissingDependencyError, Place, ReaderError
 from partwise.io.delimited import read_delimited
-from partwise.io.layout import THOUSANDS, fits
+from partwise.io.layout import THOUSANDS
+from partwise.io.names import matching
 from partwise.io.numpy_files import choose, is_zip
 from partwise.io.table import Table
 
@@ -38,16 +39,10 @@ def read_xlsx(
 
     Parameters
     ----------
-    path : pathlib.Path
-        The ``.xlsx`` file.
     variable : str, optional
         Which sheet; needed if several have cells.
     header, row_names : bool, optional
         Whether the first row and the first column are names; by default found out, as for text.
-    duplicates : {"error", "number"}, default="error"
-        What to do with a name that was there before.
-    drop : sequence of str, default=()
-        Names of columns to leave out, be they text.
 
     Returns
     -------
@@ -74,7 +69,8 @@ def read_xlsx(
 
 def _check_commas(where: str, rows: list[list[Any]], drop: Sequence[str]) -> None:
     """Refuse text such as 1,234 among numbers: whoever typed it alone knows whether it has decimals or thousands."""
-    wanted = [j > 0 and not any(fits(str(name), one) for one in drop) for j, name in enumerate(rows[0])]
+    gone = matching([str(name) for name in rows[0]], drop)
+    wanted = [j > 0 and j not in gone for j in range(len(rows[0]))]
     for i, row in enumerate(rows[1:], 2):
         for cell in compress(row, wanted):
             if THOUSANDS.fullmatch(str(cell)):

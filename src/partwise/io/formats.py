@@ -40,7 +40,7 @@ class Format:
     title : str
         What the documentation calls it.
     read : callable
-        Path and options to `Table`.
+        Path and options to `Table`; it describes its own, and :func:`partwise.read` those that many formats take.
     begins : callable, optional
         Whether a file with these first bytes (decompressed) is one.
     called : str, optional
@@ -124,6 +124,8 @@ def of_folder(folder: Path) -> Format:
     """The format of a folder."""
     known = [format for format in FORMATS.values() if format.holds]
     found = next((format for format in known if format.holds and format.holds(folder)), None)
+    if found is None and not any(folder.iterdir()):
+        raise fail(folder, "is empty", kind="empty")
     if found is None:
         raise fail(folder, f"is neither a {', nor a '.join(format.title for format in known)}")
     return found

@@ -50,14 +50,10 @@ def read_h5ad(path: Path, *, layer: str | None = None, modality: str | None = No
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     layer : str, optional
         A layer, such as "counts", or "raw".
     modality : str, optional
         Of an ``.h5mu`` file, such as "rna"; needed where there are several.
-    duplicates : {"error", "number"}, default="error"
-        What to do with a name that was there before.
 
     Returns
     -------

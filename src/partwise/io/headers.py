@@ -90,8 +90,6 @@ def judge_header(corner: str, cells: Sequence[float], below: Array, names: Seque
     ----------
     corner : str
         The text before them; empty if there is none.
-    cells : sequence of float
-        The numbers.
     below : ndarray of shape (n_lines, len(cells))
         Those of the next lines; NaN where there are none.
     names : sequence of str or None
@@ -119,8 +117,6 @@ def judge_names(head: str | None, column: npt.ArrayLike, others: Array) -> Readi
     ----------
     head : str or None
         What stands above it, if there is a header.
-    column : array-like
-        The numbers.
     others : ndarray of shape (n_others, len(column))
         The other columns, as rows.
 

@@ -29,13 +29,6 @@ def is_idx(first: bytes) -> bool:
 def read_idx_images(path: Path, *, in_memory: int = LARGE) -> Table:
     """Read an idx file of images, as those of MNIST; compressed or not.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    in_memory : int
-        Bytes up to which it is held in memory.
-
     Returns
     -------
     Table
@@ -92,13 +85,6 @@ def _check_length(path: Path, declared: int) -> None:
 
 def read_image_folder(path: Path, *, in_memory: int = LARGE) -> Table:
     """Read the pictures of a folder and of the folders in it, all of one size and one type; colours as grey values.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The folder.
-    in_memory : int
-        Bytes up to which they are held in memory.
 
     Returns
     -------

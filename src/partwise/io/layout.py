@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.door.guard import fail
+from partwise.exceptions import ReaderError
 from partwise.io.headers import Reading, is_corner, is_ordered, judge_header, judge_names
 from partwise.io.lines import Chunk
+from partwise.io.names import matching
 
 Array = npt.NDArray[Any]
 
@@ -47,6 +48,40 @@ BRIEF = 2  # cells of a remark
 UNITS = {"unit", "units"}
 SHOWN = 40  # characters of a cell in a message
 LOOKED_AT = 200  # lines from which the layout is found out
+
+# What can be read in two ways is asked about: the argument that says which way, and how it is asked for.
+QUESTIONS = {
+    "first column": (
+        "row_names",
+        "its first column goes from {0} to {1}{how}: names (wavelengths, numbers of samples) or a feature? give "
+        "{parameter}",
+    ),
+    "first line": (
+        "header",
+        "its first line goes from {0} to {1}{how}: names of columns (wavelengths, numbers of features) or a sample? "
+        "give {parameter}",
+    ),
+    "cuts": ("delimiter", "its lines can be cut by {0} and by {1}, into different tables; give {parameter}"),
+    "thousands": ("decimal", "{0!r} may have decimals or thousands; give {parameter}, '.' or ','"),
+    "wells in a column": ("row_names", "{0!r} may be a name or a number; give {parameter}"),
+    "wells in a line": ("header", "{0!r} may be a name or a number; give {parameter}"),
+    "other numbers": (
+        "row_names",
+        "{0!r} may be a name, or a number that is not written as one here; give {parameter}, or write numbers with "
+        "digits and a point alone",
+    ),
+    "decimal comma": (
+        "row_names",
+        "{0!r} may be a name and a number, or a number with a decimal comma; give {parameter}, or another delimiter "
+        "and decimal=','",
+    ),
+}
+
+
+def _unclear(path: Path, what: str, *seen: str, line: int | None = None, how: str = "") -> ReaderError:
+    """One of these questions."""
+    parameter, text = QUESTIONS[what]
+    return fail(path, text.format(*seen, how=how, parameter="{parameter}"), line, kind="format", parameter=parameter)
 
 
 @dataclass(frozen=True)
@@ -140,7 +175,7 @@ def find_layout(
     if header is None:
         header = _find_header(path, table, width, comma, row_names)
         if not header and len(table) > 1:
-            _ask_for_names(path, [(filled[0][0], cell) for cell in table[0][row_names:]], "header")
+            _ask_for_names(path, [(filled[0][0], cell) for cell in table[0][row_names:]], "line")
     return Layout(
         delimiter,
         header,
@@ -201,20 +236,14 @@ def _named(names: list[str], width: int, patterns: Sequence[str]) -> frozenset[i
     shift = width - len(names)
     if shift not in (0, 1):
         return frozenset()
-    return frozenset(
-        j for j, name in enumerate(names, shift) if any(name == one or (j and fits(name, one)) for one in patterns)
-    )
+    found = frozenset(j + shift for j in matching(names, patterns))
+    return found if names[0] in patterns else found - {0}  # names of samples go by their own name alone
 
 
 def _are_names(table: list[list[str]]) -> bool:
     """Whether the first column, where it is the only one that is left, names the samples."""
     head, below = table[0], [row[0] for row in table[1:] if row]
     return not head or not head[0] or is_corner(head[0]) or any(map(is_text, below))
-
-
-def fits(name: str, pattern: str) -> bool:
-    """Whether a name is the one that is asked for, in which * stands for anything."""
-    return name == pattern or fnmatchcase(name, pattern)
 
 
 def _without(cells: list[str], gone: frozenset[int], width: int) -> list[str]:
@@ -243,7 +272,7 @@ def _ask_of_first_column(
     column = [(line, cells[0]) for (line, _), cells in zip(filled, table, strict=True)]
     short = len(table) > 1 and len(table[0]) == width - 1
     if not row_names and width > 1:
-        _ask_for_names(path, column, "row")
+        _ask_for_names(path, column, "column")
     elif short and delimiter == ",":
         _ask_for_decimals(path, filled[1:])
     elif row_names and not short and table[0][0] not in ("", *CORNERS):
@@ -270,13 +299,7 @@ def _find_row_names(path: Path, table: list[list[str]], width: int, comma: bool,
     rows = _values(below, comma, width)
     found = judge_names(first[0] if headed else None, rows[:, 0], rows[:, 1:].T)
     if found is Reading.EITHER:
-        raise fail(
-            path,
-            f"its first column goes from {below[0][0]} to {below[-1][0]}{_how(rows[:, 0])}: names (wavelengths, "
-            "numbers of samples) or a feature? give {parameter}",
-            kind="format",
-            parameter="row_names",
-        )
+        raise _unclear(path, "first column", below[0][0], below[-1][0], how=_how(rows[:, 0]))
     return found is Reading.NAMES
 
 
@@ -300,14 +323,7 @@ def _find_header(path: Path, table: list[list[str]], width: int, comma: bool, ro
     values_of_names = [cell for cell in cells if cell is not None]
     found = judge_header(corner, values_of_names, values, named)
     if found is Reading.EITHER:
-        raise fail(
-            path,
-            f"its first line goes from {first[row_names]} to {first[-1]}{_how(values_of_names)}: names of columns "
-            "(wavelengths, numbers of features) or a sample? give {parameter}",
-            1,
-            kind="format",
-            parameter="header",
-        )
+        raise _unclear(path, "first line", first[row_names], first[-1], how=_how(values_of_names), line=1)
     return found is Reading.NAMES
 
 
@@ -334,13 +350,7 @@ def _find_delimiter(path: Path, lines: list[str]) -> str:
     rivals = [one for one, fits in fitness.items() if one not in (best, " ") and fits == fitness[best] == (1.0, 1.0)]
     for rival in rivals if best != " " else []:
         if [split(line, best) for line in lines] != [split(line, rival) for line in lines]:
-            both = " and by ".join(DELIMITERS[one] for one in (best, rival))
-            raise fail(
-                path,
-                f"its lines can be cut by {both}, into different tables; give {{parameter}}",
-                kind="format",
-                parameter="delimiter",
-            )
+            raise _unclear(path, "cuts", DELIMITERS[best], DELIMITERS[rival])
     return best
 
 
@@ -362,13 +372,7 @@ def _decimal_comma(path: Path, filled: list[tuple[int, str]], table: list[list[s
         unsure = [] if delimiter == "," else _may_be_thousands(cells)
     if unsure:
         number, cell = unsure[0]
-        raise fail(
-            path,
-            f"{cell!r} may have decimals or thousands; give {{parameter}}, '.' or ','",
-            number,
-            kind="format",
-            parameter="decimal",
-        )
+        raise _unclear(path, "thousands", cell, line=number)
     return bool(commas)
 
 
@@ -386,13 +390,7 @@ def _ask_for_names(path: Path, cells: list[tuple[int, str]], what: str) -> None:
     """Refuse to guess what 1E1 is, a number or the name of a well, where names may be."""
     for number, cell in cells:
         if WELL.fullmatch(cell):
-            raise fail(
-                path,
-                f"{cell!r} may be a name or a number; give {{parameter}}",
-                number,
-                kind="format",
-                parameter="row_names" if what == "row" else "header",
-            )
+            raise _unclear(path, f"wells in a {what}", cell, line=number)
 
 
 def _ask_for_numbers(path: Path, cells: list[tuple[int, str]], *, comma: bool) -> None:
@@ -400,14 +398,7 @@ def _ask_for_numbers(path: Path, cells: list[tuple[int, str]], *, comma: bool) -
     odd = [(line, cell) for line, cell in cells if not is_number(cell, comma=comma, missing=True)]
     if odd and all(written_otherwise(cell) for _, cell in odd):
         line, cell = odd[0]
-        raise fail(
-            path,
-            f"{cell!r} may be a name, or a number that is not written as one here; give {{parameter}}, or write "
-            "numbers with digits and a point alone",
-            line,
-            kind="format",
-            parameter="row_names",
-        )
+        raise _unclear(path, "other numbers", cell, line=line)
 
 
 def written_otherwise(cell: str) -> bool:
@@ -422,15 +413,7 @@ def _ask_for_decimals(path: Path, lines: list[tuple[int, str]]) -> None:
     names = [int(pair[1]) for pair in pairs if pair]
     if len(names) < len(pairs) or (len(names) > 1 and all(b - a == 1 for a, b in pairwise(names))):
         return
-    number, line = lines[0]
-    raise fail(
-        path,
-        f"{line.strip()!r} may be a name and a number, or a number with a decimal comma; give {{parameter}}, or "
-        "another delimiter and decimal=','",
-        number,
-        kind="format",
-        parameter="row_names",
-    )
+    raise _unclear(path, "decimal comma", lines[0][1].strip(), line=lines[0][0])
 
 
 def split(line: str, delimiter: str) -> list[str]:

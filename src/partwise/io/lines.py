@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from partwise.door.guard import fail
+from partwise.door.guard import decoded, fail
 
 CHUNK_BYTES = 1 << 22
 LONGEST_LINE = 1 << 28
-BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 @dataclass(frozen=True)
@@ -26,33 +26,15 @@ def chunks(path: Path, file: BinaryIO, encoding: str = "utf-8") -> Iterator[Chun
     """The lines of a file; ends of lines are those of any system."""
     number = 1
     for data in _whole_lines(path, file):
-        if number == 1:
-            _check_beginning(path, data)
-            data = data.removeprefix(b"\xef\xbb\xbf")
-        try:
-            lines = data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        except UnicodeDecodeError as error:
-            line = number + data.count(b"\n", 0, error.start)
-            raise fail(
-                path,
-                f"byte {data[error.start]:#04x} is not {encoding}; give its {{parameter}}",
-                line,
-                kind="format",
-                parameter="encoding",
-            ) from error
-        except LookupError as error:
-            raise fail(path, f"there is no {{parameter}} {encoding!r}", kind="unknown", parameter="encoding") from error
+        text = decoded(path, data, encoding, number)
+        if number == 1 and data.startswith(BOM_UTF8):
+            encoding = "utf-8"
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         zero = next((i for i, line in enumerate(lines) if "\0" in line), None)
         if zero is not None:
             raise fail(path, "there is a zero byte: this is no text", number + zero)
         yield Chunk(lines, number)
         number += len(lines)
-
-
-def _check_beginning(path: Path, data: bytes) -> None:
-    for mark, name in BOMS.items():
-        if data.startswith(mark):
-            raise fail(path, f"the text is {name}; save it as UTF-8", 1, kind="format")
 
 
 def _whole_lines(path: Path, file: BinaryIO) -> Iterator[bytes]:

@@ -41,8 +41,6 @@ def match_features(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     names : sequence of str
         Names of its columns, each once.
     wanted : sequence of str

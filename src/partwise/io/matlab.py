@@ -11,6 +11,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from partwise.door.guard import LARGEST_RATIO, check_memory, check_shape, fail, reading
+from partwise.door.guard import LARGEST_RATIO, check_memory, check_shape, fail, read_up_to, reading
 from partwise.door.matrices import flaw_of
 from partwise.io.numpy_files import as_matrix, choose
 from partwise.io.table import LARGE, Table
@@ -34,6 +35,7 @@ NUMBERS = range(6, 16)  # classes double to uint64
 COMPLEX = 0x0800
 TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
+STEP = 1 << 20  # bytes that are unpacked at a time, so that whoever waits sees how far it is
 HEAD_BYTES = 4096  # of a compressed variable: enough for its class, shape and name
 
 
@@ -112,7 +114,7 @@ def _described(elements: _Elements, start: int, length: int, *, compressed: bool
 def _matrix(path: Path, data: Array, order: str, variable: _Variable) -> tuple[Any, tuple[int, int] | None]:
     content = data[variable.start : variable.start + variable.length]
     if variable.compressed:
-        content = _decompressed(path, content, order)
+        content = _decompressed(path, content, variable.start, order)
     elements = _Elements(path, content, order)
     for _ in range(3):
         elements.raw()
@@ -133,18 +135,22 @@ def _matrix(path: Path, data: Array, order: str, variable: _Variable) -> tuple[A
     return as_matrix(path, X)
 
 
-def _decompressed(path: Path, content: Array, order: str) -> Array:
+def _decompressed(path: Path, content: Array, start: int, order: str) -> Array:
     unpack = zlib.decompressobj()
-    packed = content.tobytes()
-    tag = unpack.decompress(packed, 8)
+    pieces = (content[first : first + STEP].tobytes() for first in range(0, len(content), STEP))
+    tag = unpack.decompress(next(pieces, b""), 8)
     kind, length = struct.unpack(f"{order}II", tag)
     if kind != MATRIX or length > len(content) * LARGEST_RATIO:
         raise fail(path, f"a variable of {len(content)} bytes declares {length}, which they cannot hold")
     check_memory(path, length)
-    unpacked = unpack.decompress(unpack.unconsumed_tail, length) if length else b""
-    if len(unpacked) != length:
-        raise fail(path, f"a variable declares {length} bytes and holds {len(unpacked)}: cut off")
-    return np.frombuffer(unpacked, np.uint8)
+    unpacked, left = [], length
+    for i, piece in enumerate(chain((unpack.unconsumed_tail,), pieces), 1):
+        unpacked.append(unpack.decompress(piece, left) if left else b"")
+        left -= len(unpacked[-1])
+        read_up_to(path, start + i * STEP)
+    if left:
+        raise fail(path, f"a variable declares {length} bytes and holds {length - left}: cut off")
+    return np.frombuffer(b"".join(unpacked), np.uint8)
 
 
 def _sparse(path: Path, elements: _Elements, variable: _Variable) -> sp.csr_array:

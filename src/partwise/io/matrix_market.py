@@ -50,8 +50,6 @@ def read_matrix_market(path: Path, *, in_memory: int = LARGE, transpose: bool = 
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     in_memory : int
         Bytes of numbers up to which they are held in memory; more of them are sorted into parts on disk.
     transpose : bool, default=False

@@ -1,13 +1,29 @@
-"""Names of rows and columns: each once."""
+"""Names of rows and columns: each once, and those that are asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from partwise.door.guard import fail
 
 DUPLICATES = ("error", "number")
+
+
+def matching(names: Sequence[str], patterns: Iterable[str]) -> set[int]:
+    """Where the names are that are asked for: those that are called just so, or else as a pattern with * says."""
+    found: set[int] = set()
+    for one in patterns:
+        exact = {j for j, name in enumerate(names) if name == one}
+        form = re.compile(".*".join(map(re.escape, one.split("*"))), re.DOTALL)
+        found |= exact or {j for j, name in enumerate(names) if form.fullmatch(name)}
+    return found
+
+
+def matched(names: Sequence[str], patterns: Iterable[str]) -> tuple[str, ...]:
+    """Those patterns that some of the names are asked for by."""
+    return tuple(one for one in patterns if matching(names, [one]))
 
 
 def unique_names(
@@ -17,21 +33,12 @@ def unique_names(
 
     Parameters
     ----------
-    path : pathlib.Path
-        Where they were read.
-    names : sequence of str
-        The names.
     what : str
         What is named: "row" or "column".
     duplicates : {"error", "number"}
         What to do with a name that was there before; "number" makes "a", "a.2", "a.3".
     line : callable
         Line of the file in which name number i stands, or None.
-
-    Returns
-    -------
-    list of str
-        As many names.
     """
     if len(set(names)) == len(names):
         return list(names)

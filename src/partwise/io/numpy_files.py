@@ -32,8 +32,6 @@ def read_npy(path: Path, *, in_memory: int = LARGE) -> Table:
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     in_memory : int
         Bytes up to which it is read; a larger one stays on disk.
 
@@ -57,8 +55,6 @@ def read_npz(path: Path, *, variable: str | None = None) -> Table:
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     variable : str, optional
         Which array; needed if several are matrices.
 

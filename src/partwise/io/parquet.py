@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from partwise.door.guard import fail
+from partwise.door.guard import fail, read_up_to
 from partwise.door.parquet import columns_of, rows_of, texts_of
 from partwise.door.rows import Stamp
-from partwise.io.layout import fits
-from partwise.io.names import unique_names
+from partwise.io.names import matched, matching, unique_names
 from partwise.io.table import LARGE, Table
 from partwise.sources.chunked import _OnDisk
 from partwise.sources.memory import partition
@@ -55,23 +54,12 @@ class ParquetSource(_OnDisk):
 def read_parquet(path: Path, *, in_memory: int = LARGE, duplicates: str = "error", drop: Sequence[str] = ()) -> Table:
     """Read a parquet file of numeric columns; the first column may be text, or one pandas' index: it names the rows.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    in_memory : int
-        Bytes up to which it is held in memory.
-    duplicates : {"error", "number"}, default="error"
-        What to do with a name that was there before.
-    drop : sequence of str, default=()
-        Names of columns to leave out, be they text.
-
     Returns
     -------
     Table
         Missing numbers are NaN.
     """
-    found = columns_of(path, named=True, skip=lambda name: any(fits(name, one) for one in drop))
+    found = columns_of(path, named=True, skip=lambda names: [names[j] for j in matching(names, drop)])
     if not found.numbers and found.skipped:
         raise fail(path, "{parameter} leaves no feature", kind="value", parameter="drop")
     n_rows, numbers = found.n_rows, found.numbers
@@ -80,6 +68,12 @@ def read_parquet(path: Path, *, in_memory: int = LARGE, duplicates: str = "error
     if found.names is not None:
         names = unique_names(path, texts_of(path, found.names), "row", duplicates, lambda _: None)
     large = 8.0 * n_rows * len(numbers) > in_memory
-    X: Any = source if large or not n_rows else np.concatenate([source.block(i) for i in range(len(source.bounds))])
-    left_out = tuple(one for one in drop if any(fits(name, one) for name in found.skipped))
-    return Table(X, numbers, names, origin=str(path), format="parquet", left_out=left_out)
+    X: Any = source if large or not n_rows else np.concatenate([*_blocks(source)])
+    return Table(X, numbers, names, origin=str(path), format="parquet", left_out=matched(found.skipped, drop))
+
+
+def _blocks(source: ParquetSource) -> Iterator[Block]:
+    """All rows, and about how far that is in the file."""
+    for i, (_, last) in enumerate(source.bounds):
+        yield source.block(i)
+        read_up_to(source.path, source.stamp.size * last // source.shape[0])

@@ -215,6 +215,5 @@ def _refuse_known(path: Path, first: bytes) -> None:
         raise fail(path, "is a workbook or document of before 2007; save it as .xlsx or CSV", kind="format")
     if path.suffix.lower() in PICTURES:
         raise fail(path, "is one picture; give the folder of all of them", kind="format")
-    # text in two bytes a letter is named as such by the reader
-    if not looks_like_table(first) and first[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    if not looks_like_table(first):
         raise fail(path, "is neither text nor any other format known here", kind="format")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from partwise.exceptions import InputError
-from partwise.io.layout import fits
+from partwise.io.names import matched, matching
 from partwise.io.table import Table
 from partwise.sources import blocks
 from partwise.sources.names import some
@@ -30,8 +30,7 @@ def without(table: Table, drop: Sequence[str], *, there: bool = True) -> Table:
     """
     rest = [one for one in drop if one not in table.left_out]
     if not there:
-        names = table.feature_names or []
-        rest = [one for one in rest if any(fits(name, one) for name in names)]
+        rest = list(matched(table.feature_names or [], rest))
     if not rest:
         return table
     gone = places(table, rest, "drop")
@@ -50,8 +49,7 @@ def places(table: Table, wanted: Sequence[str], parameter: str) -> set[int]:
         raise InputError("{parameter} needs names of features, and there are none", parameter=parameter, kind="empty")
     found: set[int] = set()
     for one in wanted:
-        exact = {j for j, name in enumerate(names) if name == one}
-        here = exact or {j for j, name in enumerate(names) if fits(name, one)}
+        here = matching(names, [one])
         if not here:
             near = get_close_matches(one, names, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; there are {some(names)}"

@@ -36,8 +36,6 @@ def read_signals(path: Path, *, variable: str | None = None) -> Table:
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     variable : str, optional
         The title of a signal; needed if the file has several with samples to go along.
 

@@ -66,14 +66,8 @@ def read_table_folder(
 
     Parameters
     ----------
-    path : pathlib.Path
-        The folder.
     delimiter, header, row_names, decimal, encoding
         As for one table.
-    duplicates : {"error", "number"}, default="error"
-        What to do with a name that was there before.
-    drop : sequence of str, default=()
-        Names of columns to leave out, be they text.
 
     Returns
     -------

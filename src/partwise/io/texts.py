@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from partwise.datasets.loaders.text import count_words
-from partwise.datasets.text import decoded
+from partwise.datasets.loaders.text import count_words, plain
+from partwise.datasets.text import text_of
 from partwise.datasets.words import LANGUAGES
-from partwise.door.guard import check_memory, fail, first_bytes, of_file, open_bytes, reading
+from partwise.door.guard import check_memory, decoded, fail, first_bytes, of_file, open_bytes, reading
 from partwise.door.parquet import columns_of, is_parquet, texts_of
 from partwise.exceptions import InputError
 from partwise.io.dates import year_first
@@ -63,8 +63,6 @@ def read_text_folder(
         The folder, of ``.txt`` files or of texts with any end of name.
     min_count, stop_words, ngrams, min_share, max_share
         Which words are counted; see :func:`read_documents`.
-    encoding : str, default="utf-8"
-        Of the texts.
 
     Returns
     -------
@@ -76,10 +74,7 @@ def read_text_folder(
         raise fail(path, "has no .txt file: give the folder that holds the documents", kind="empty")
     # words are counted in memory, which takes several times the text
     check_memory(path, 8.0 * sum(file.stat().st_size for file in files))
-    try:
-        texts = [decoded(file, encoding) for file in files]
-    except InputError as error:
-        raise of_file(path, error) from error
+    texts = [text_of(file, encoding) for file in files]
     names = [file.relative_to(path).as_posix() for file in files]
     table = _counted(path, "texts", texts, names, (min_count, stop_words, ngrams, min_share, max_share))
     read = set(files)
@@ -107,8 +102,6 @@ def read_documents(
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     text : str, optional
         The column; by default the one of the longest texts.
     date : str, optional
@@ -123,8 +116,6 @@ def read_documents(
         Longest run of words that is counted as one.
     min_share, max_share : float, default=0.0, 1.0
         Words that a smaller or larger share of the texts has are left out.
-    encoding : str, default="utf-8"
-        Of the file.
 
     Returns
     -------
@@ -162,19 +153,20 @@ def _counted(path: Path, format: str, texts: Sequence[str], names: Sequence[str]
         raise fail(
             path, "{parameter} must be below the largest share, both in 0..1", kind="value", parameter="min_share"
         )
-    words = _stop_words(path, stop)
+    words, seen = _stop_words(path, stop), [plain(text) for text in texts]
     try:
-        X, features = count_words(
-            list(texts), min_count, words, ngrams=ngrams, min_share=min_share, max_share=max_share
-        )
+        X, features = count_words(seen, min_count, words, ngrams=ngrams, min_share=min_share, max_share=max_share)
     except InputError as error:
         raise of_file(path, error) from error
     except ValueError as error:  # scikit-learn's: nothing but stop words
         text = f"the {len(texts)} documents have no word to count that {{parameter}} and the other limits leave"
         raise fail(path, text, kind="empty", parameter="min_share") from error
     left = f"{stop.capitalize()} stop words are" if stop in LANGUAGES else f"the words of {stop} are"
-    notes = (f"words of two or more letters; {'no word is' if stop == 'none' else left} left out",)
-    return Table(X, features, list(names), origin=str(path), format=format, notes=notes)
+    notes = [f"words of two or more letters; {'no word is' if stop == 'none' else left} left out"]
+    tagged = sum(one != text for one, text in zip(seen, texts, strict=True))
+    if tagged:
+        notes.append(f"HTML: the tags of {tagged} of {len(texts)} {format} are left out")
+    return Table(X, features, list(names), origin=str(path), format=format, notes=tuple(notes))
 
 
 def _stop_words(path: Path, stop: str) -> Any:
@@ -202,7 +194,7 @@ def _columns(path: Path, encoding: str, variable: str | None) -> dict[str, list[
             name: [] for name in columns_of(path, named=True).numbers
         }
     with open_bytes(path) as file:
-        content = _text_of(path, file.read(), encoding)
+        content = decoded(path, file.read(), encoding)
     if content.lstrip().startswith(("{", "[")):
         rows = _records(path, content)
         keys = dict.fromkeys(key for row in rows for key in row)
@@ -210,14 +202,6 @@ def _columns(path: Path, encoding: str, variable: str | None) -> dict[str, list[
     delimiter = max(",\t;|", key=content.partition("\n")[0].count)
     csv.field_size_limit(1 << 30)
     return _under_header(path, list(csv.reader(io.StringIO(content, newline=""), delimiter=delimiter)))
-
-
-def _text_of(path: Path, data: bytes, encoding: str) -> str:
-    try:
-        return data.decode(encoding).removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        text = f"byte {data[error.start]:#04x} is not {encoding}; give its {{parameter}}"
-        raise fail(path, text, 1 + data.count(b"\n", 0, error.start), kind="format", parameter="encoding") from error
 
 
 def _records(path: Path, content: str) -> list[dict[str, Any]]:

@@ -53,8 +53,6 @@ def write_table(path: Path, rows: Any, columns: Sequence[str], *, names: Names =
         Ends in ``.csv`` (every bit is kept), ``.parquet`` or ``.npy`` (which has no names).
     rows : ndarray, or anything with ``shape``, ``dtype`` and slices of rows
         The numbers.
-    columns : sequence of str
-        Names of the columns.
     names : sequence of str, optional
         Names of the rows; they become the first column.
     corner : str, default="sample"

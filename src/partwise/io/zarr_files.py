@@ -28,8 +28,6 @@ def read_zarr(path: Path, *, variable: str | None = None) -> Table:
 
     Parameters
     ----------
-    path : pathlib.Path
-        The folder.
     variable : str, optional
         Which array of a group; needed if several are matrices.
 

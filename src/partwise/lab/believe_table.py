@@ -31,13 +31,6 @@ def insert(page: str, results: Sequence[Reproduction]) -> str:
     ----------
     page : str
         The page, in Markdown.
-    results : sequence of Reproduction
-        Of the experiment "believe".
-
-    Returns
-    -------
-    str
-        The page.
     """
     if not results or BEGIN not in page or END not in page:
         return page

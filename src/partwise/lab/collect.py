@@ -13,8 +13,6 @@ def by_name(package: str, modules: Sequence[str], attribute: str) -> dict[str, A
 
     Parameters
     ----------
-    package : str
-        Where the modules are.
     modules : sequence of str
         Their names, in order.
     attribute : str
@@ -39,8 +37,6 @@ def files_of(package: str, *, but: Sequence[str] = ("base",)) -> tuple[str, ...]
 
     Parameters
     ----------
-    package : str
-        Its name.
     but : sequence of str
         Modules that hold what the others have in common.
 

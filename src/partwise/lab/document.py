@@ -34,18 +34,7 @@ MARK = "<!-- results -->\n"  # where the results go in the text of the page
 
 
 def write_document(docs: Path) -> Path:
-    """Make the page and its figures of what is kept.
-
-    Parameters
-    ----------
-    docs : Path
-        The folder of the documentation.
-
-    Returns
-    -------
-    Path
-        The page.
-    """
+    """Make the page and its figures of what is kept."""
     found = load_kept(docs)
     for one in found:
         for name, drawing in _figures(one):
@@ -63,11 +52,6 @@ def write_document(docs: Path) -> Path:
 def pages(docs: Path) -> list[Path]:
     """The pages that may cite numbers of the lab.
 
-    Parameters
-    ----------
-    docs : Path
-        The folder of the documentation.
-
     Returns
     -------
     list of Path
@@ -83,8 +67,6 @@ def cited(page: str, found: Sequence[Kept]) -> str:
     ----------
     page : str
         The page, in Markdown.
-    found : sequence of Kept
-        What is kept.
 
     Returns
     -------
@@ -109,20 +91,7 @@ def cited(page: str, found: Sequence[Kept]) -> str:
 
 
 def opened(docs: Path, found: Sequence[Kept]) -> str:
-    """The page on choosing a method with its tables made anew.
-
-    Parameters
-    ----------
-    docs : Path
-        The folder of the documentation.
-    found : sequence of Kept
-        What is kept.
-
-    Returns
-    -------
-    str
-        The page.
-    """
+    """The page on choosing a method with its tables made anew."""
     kept = {one.experiment.name: one.result for one in found}
     page = (docs / CHOOSING).read_text(encoding="utf-8")
     for name, table in TABLES.items():
@@ -132,11 +101,6 @@ def opened(docs: Path, found: Sequence[Kept]) -> str:
 
 def render(found: Sequence[Kept]) -> str:
     """The page, in Markdown.
-
-    Parameters
-    ----------
-    found : sequence of Kept
-        What is kept.
 
     Returns
     -------

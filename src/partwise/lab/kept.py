@@ -133,8 +133,6 @@ def keep(result: Reproduction, docs: Path) -> Path:
     ----------
     result : Reproduction
         A run.
-    docs : Path
-        The folder of the documentation.
 
     Returns
     -------
@@ -160,11 +158,6 @@ def keep(result: Reproduction, docs: Path) -> Path:
 
 def load_kept(docs: Path) -> list[Kept]:
     """Read what the documentation keeps, in the order of the experiments.
-
-    Parameters
-    ----------
-    docs : Path
-        The folder of the documentation.
 
     Returns
     -------

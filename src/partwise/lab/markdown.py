@@ -12,15 +12,8 @@ def insert(page: str, name: str, text: str) -> str:
     ----------
     page : str
         The page, in Markdown.
-    name : str
-        The experiment whose table it is.
     text : str
         The table; nothing leaves the place empty.
-
-    Returns
-    -------
-    str
-        The page.
     """
     begin, end = marks(name)
     if begin not in page or end not in page:
@@ -33,11 +26,6 @@ def insert(page: str, name: str, text: str) -> str:
 def marks(name: str) -> tuple[str, str]:
     """The lines between which the table of an experiment stands.
 
-    Parameters
-    ----------
-    name : str
-        The experiment.
-
     Returns
     -------
     begin, end : str
@@ -48,11 +36,6 @@ def marks(name: str) -> tuple[str, str]:
 
 def row(cells: Iterable[str]) -> str:
     """A line of a table.
-
-    Parameters
-    ----------
-    cells : iterable of str
-        Its cells.
 
     Returns
     -------

@@ -23,20 +23,7 @@ PAGE = "index.html"
 
 
 def write_page(result: Reproduction, folder: Path) -> Path:
-    """Write ``index.html``.
-
-    Parameters
-    ----------
-    result : Reproduction
-        What to show.
-    folder : Path
-        Where.
-
-    Returns
-    -------
-    Path
-        The page.
-    """
+    """Write ``index.html``."""
     path = folder / PAGE
     write_bytes(path, render(result).encode())
     return path
@@ -44,11 +31,6 @@ def write_page(result: Reproduction, folder: Path) -> Path:
 
 def render(result: Reproduction) -> str:
     """The page of one experiment.
-
-    Parameters
-    ----------
-    result : Reproduction
-        What to show.
 
     Returns
     -------
@@ -86,13 +68,6 @@ def write_summary(results: Sequence[tuple[str, Reproduction]], folder: Path) -> 
     ----------
     results : sequence of (str, Reproduction)
         Each with the address of its page, relative to `folder`.
-    folder : Path
-        Where.
-
-    Returns
-    -------
-    Path
-        The page.
     """
     sections = [(address, result, result.verdicts()) for address, result in results]
     everything = [judgement for _, _, verdicts in sections for judgement in verdicts]
@@ -103,11 +78,6 @@ def write_summary(results: Sequence[tuple[str, Reproduction]], folder: Path) -> 
 
 def as_svg(drawing: Any) -> str:
     """A figure as an element of the page; its ink is the page's, so that it can be read in the dark too.
-
-    Parameters
-    ----------
-    drawing : matplotlib.figure.Figure
-        The figure.
 
     Returns
     -------

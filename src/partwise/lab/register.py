@@ -61,8 +61,6 @@ def load_claims(
 
     Parameters
     ----------
-    path : Path
-        The file.
     statistics : mapping of str to callable
         What the experiment can compute besides what is in :mod:`partwise.lab.values`.
     explanations : mapping of str to callable
@@ -91,11 +89,6 @@ def load_claims(
 
 def load_changes(path: Path) -> tuple[Change, ...]:
     """Read what a file of the register tells of its experiment besides the claims.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
 
     Returns
     -------

@@ -61,8 +61,6 @@ def run_experiment(
 
     Parameters
     ----------
-    experiment : Experiment
-        What to run.
     folder : Path
         Where results are kept; made if needed. A run of the same experiment and size in it is continued.
     size : {"quick", "full", "tiny"}, default="quick"
@@ -114,13 +112,6 @@ def run_experiment(
 def load_result(experiment: Experiment, folder: Path) -> Reproduction:
     """Read a run from its folder.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        What was run.
-    folder : Path
-        Where.
-
     Returns
     -------
     Reproduction
@@ -142,13 +133,6 @@ def load_result(experiment: Experiment, folder: Path) -> Reproduction:
 def remaining(experiment: Experiment, folder: Path) -> int:
     """Cells that a run has still to measure.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        What was run.
-    folder : Path
-        Where.
-
     Returns
     -------
     int
@@ -163,20 +147,7 @@ def remaining(experiment: Experiment, folder: Path) -> int:
 
 
 def finish(experiment: Experiment, folder: Path) -> Reproduction:
-    """Write the tables and the page of what the journal holds.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        What was run.
-    folder : Path
-        Where.
-
-    Returns
-    -------
-    Reproduction
-        What was written.
-    """
+    """Write the tables and the page of what the journal holds."""
     from partwise.lab.page import write_page
 
     result = load_result(experiment, folder)
@@ -189,11 +160,6 @@ def finish(experiment: Experiment, folder: Path) -> Reproduction:
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a folder; an `InputError` where there is none.
-
-    Parameters
-    ----------
-    folder : Path
-        Where a run was kept.
 
     Returns
     -------

@@ -23,8 +23,6 @@ def run_together(
 
     Parameters
     ----------
-    wanted : sequence of Experiment
-        What to run.
     folders : sequence of Path
         Where the results of each are kept.
     jobs : int

@@ -61,10 +61,6 @@ def solve_lp(
     ----------
     c : ndarray of shape (n_variables,)
         Costs.
-    A_eq, b_eq : sparse matrix and ndarray
-        Equations.
-    A_ub, b_ub : sparse matrix and ndarray, optional
-        Inequalities.
     upper : ndarray of shape (n_variables,), optional
         Upper bounds, infinite by default.
     time_limit : float, optional
@@ -120,12 +116,8 @@ def maximise(
     ----------
     c : ndarray of shape (n_variables,)
         Gains.
-    A_ub, b_ub : matrix and ndarray
-        Inequalities.
     lower, upper : ndarray of shape (n_variables,)
         Bounds.
-    A_eq, b_eq : matrix and ndarray, optional
-        Equations.
 
     Returns
     -------

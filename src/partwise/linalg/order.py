@@ -27,8 +27,6 @@ def kth_largest(source: RowSource, ranks: npt.ArrayLike, groups: Rows | None = N
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     ranks : array-like of int, shape (n_groups,)
         Which entry of each group, from 1, the largest.
     groups : row-aligned vector of int, optional

@@ -39,11 +39,6 @@ def as_components(name: str, value: Any) -> Matrix:
     value : array-like or sparse matrix of shape (n_components, n_features)
         The components; any real type, lists too.
 
-    Returns
-    -------
-    ndarray of float64
-        The same numbers.
-
     Examples
     --------
     >>> as_components("truth", [[1, 2]])

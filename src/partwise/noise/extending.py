@@ -23,15 +23,6 @@ BALANCED = 1e-3  # relative change at which the scales of all data have settled:
 def all_scales(source: RowSource, sample: Sample, finding: Finding) -> tuple[Array, Array]:
     """Scales of all rows and columns.
 
-    Parameters
-    ----------
-    source : RowSource
-        The data.
-    sample : Sample
-        What was looked at.
-    finding : Finding
-        What was found.
-
     Returns
     -------
     row_scale : ndarray of shape (n_samples,)

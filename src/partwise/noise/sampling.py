@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from partwise.sources import RowSource, add, blocks
+from partwise.sources import RowSource, add, blocks, marks
 from partwise.sources.protocol import Block
 
 Array = npt.NDArray[Any]
@@ -37,8 +37,6 @@ def draw(source: RowSource, rng: np.random.Generator, k: int | None = None) -> S
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     rng : numpy.random.Generator
         Which of them, if there are many.
     k : int, optional
@@ -103,6 +101,6 @@ def _some(present: Array, most: int, sparse: bool, rng: np.random.Generator) -> 
 
 def _distinct(X: Array, rng: np.random.Generator) -> Index:
     """Rows that are not constant, the first of those that are alike."""
-    marks = X @ rng.standard_normal(X.shape[1])
-    first = np.sort(np.unique(marks, return_index=True)[1])
+    found = marks.of_rows(X, marks.keys(rng, X.shape[1]))
+    first = np.sort(np.unique(found, return_index=True)[1])
     return first[np.any(X[first] != X[first, :1], axis=1)]

@@ -23,7 +23,6 @@ from partwise.estimators.imputing import Imputing
 from partwise.estimators.observing import MISSING, Told, check_alone, missing_in, observe
 from partwise.estimators.telling import warn_odd
 from partwise.exceptions import DegenerateDataWarning, InputError, warn_user
-from partwise.io.objects import known
 from partwise.noise import Noise, measure_noise
 from partwise.noise.telling import cut_off
 from partwise.outcomes import Stop
@@ -59,8 +58,6 @@ class Parts(Imputing, Ended, Factorization):
         measured, the number of parts is that with which entries are predicted best that were left out, and the method
         is :class:`partwise.HALS`, or :class:`partwise.Likelihood` of whole numbers whose noise grows with their means.
         By default every entry is known, and NaN is refused.
-    random_state : int, Generator or RandomState, optional
-        Seed.
 
     Attributes
     ----------
@@ -80,12 +77,6 @@ class Parts(Imputing, Ended, Factorization):
         A row a part (:func:`partwise.judge`); None if not asked for, or if the samples are too few to be halved.
     estimator_ : estimator
         The fitted estimator inside, with all that it says of its fit.
-    reconstruction_error_ : float
-        ``|X - W H| / |X|`` with the exact non-negative weights of the final components.
-    n_components_ : int
-        Number of components.
-    n_features_in_ : int
-        Number of features.
 
     Examples
     --------
@@ -128,19 +119,10 @@ class Parts(Imputing, Ended, Factorization):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame, path, Dask collection or source
-            Samples as rows; anything that :func:`partwise.open_source` takes.
-        y : ignored
-            There for scikit-learn's interface.
         sample_weight : array-like of shape (n_samples,), optional
             How often each sample is there, in whole numbers.
         mask : array-like, sparse matrix, path or source of shape (n_samples, n_features), optional
             True, or not zero, where an entry is known; a sparse one has what it stores.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self._fit_whole(X, told=Told(mask, sample_weight))
         return self
@@ -150,18 +132,8 @@ class Parts(Imputing, Ended, Factorization):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame, path, Dask collection or source
-            Samples as rows.
-        y : ignored
-            There for scikit-learn's interface.
-        sample_weight, mask : array-like, optional
+        mask : array-like, optional
             As in ``fit``.
-
-        Returns
-        -------
-        ndarray or Dask array of shape (n_samples, n_components)
-            Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
-            ``set_output`` asks for frames.
         """
         return self._fit_decoded(X, told=Told(mask, sample_weight))
 
@@ -170,21 +142,10 @@ class Parts(Imputing, Ended, Factorization):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame, path, Dask collection or source
-            Samples as rows; unknown entries are left out.
         mask : array-like, optional
-            As in ``fit``.
-
-        Returns
-        -------
-        ndarray or Dask array of shape (n_samples, n_components)
-            Non-negative weights; an AnnData, a DataArray of xarray or a signal of HyperSpy where ``X`` is one, unless
-            ``set_output`` asks for frames.
+            As in ``fit``; unknown entries are left out.
         """
-        check_is_fitted(self)
-        X = known(X)
-        source, observed = self._readable(X, Told(mask))
-        return self._given_back(X, source.deliver(self._decode(source, observed=observed)))
+        return self._transformed(X, Told(mask))
 
     @property
     def stop_(self) -> Stop:  # type: ignore[override]

@@ -98,14 +98,8 @@ def find_parts(
     ----------
     source : RowSource
         The data, prepared.
-    k : int
-        Number of parts.
     seen : Inspection
         What a first look at it found.
-    noise : Noise
-        Its noise.
-    method : Method, optional
-        What is asked for by name.
     weighing : {"auto", "noise", None} or Noise, default="auto"
         What the user says of weighing; "auto" divides by the noise where that pays.
     seed : int, Generator or RandomState, optional
@@ -157,12 +151,8 @@ def find_incomplete(
     ----------
     source : RowSource
         Rows with holes.
-    k : int
-        Number of parts.
     observed : Observed
         How many entries are unknown.
-    method : Method, optional
-        What is asked for by name.
     seed : int, Generator or RandomState, optional
         For what is drawn.
     copies : ndarray of int, optional

@@ -28,8 +28,6 @@ def rank_figure(columns: Mapping[str, Any], k: int | None, low: int, high: int |
         The chosen number.
     low, high : int, int or None
         The interval that is shaded; to the right end without an upper limit.
-    title : str
-        What was found.
 
     Returns
     -------

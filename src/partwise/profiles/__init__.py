@@ -36,11 +36,6 @@ def find_profile(name: str) -> Profile:
     ----------
     name : str
         One of `PROFILES`.
-
-    Returns
-    -------
-    Profile
-        The field.
     """
     if name not in PROFILES:
         raise InputError(
@@ -53,11 +48,6 @@ def find_profile(name: str) -> Profile:
 
 def detect(table: Table) -> tuple[Profile, str] | None:
     """The field that a table is obviously of, and why; None where it is not obvious.
-
-    Parameters
-    ----------
-    table : Table
-        What was read.
 
     Returns
     -------

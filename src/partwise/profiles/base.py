@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partwise.estimators.amounts import find_amounts
+from partwise.estimators.weights import holed
 from partwise.io.table import Table
 from partwise.sources import blocks
 
@@ -89,17 +90,21 @@ class Found:
         return np.asarray(amounts / np.where(totals > 0.0, totals, 1.0))
 
     def residual(self) -> tuple[Array, Array]:
-        """What the parts leave: root mean squares by feature, and by sample."""
+        """What the parts leave: root mean squares over known entries, by feature and by sample."""
         source = self.model.preparation_.apply(self.table.source(), check=False)
+        source, holes = holed(self.model, source)
         H, n = np.asarray(self.model.components_, np.float64), source.shape[0]
-        by_feature, by_sample = np.zeros(H.shape[1]), np.zeros(n)
+        by_feature, by_sample, counts = np.zeros(H.shape[1]), np.zeros(n), np.zeros(H.shape[1])
         for first in range(0, n, 1024):
             rows = range(first, min(first + 1024, n))
-            block = np.asarray(blocks.to_dense(source.take(rows)), np.float64)
-            left = (block - np.asarray(self.weights[rows.start : rows.stop], np.float64) @ H) ** 2
+            block = source.take(rows)
+            known = np.asarray(blocks.to_dense(blocks.known(block)), bool) if holes else np.ones(block.shape, bool)
+            values = np.asarray(blocks.to_dense(blocks.zeroed(block)), np.float64)
+            left = known * (values - np.asarray(self.weights[rows.start : rows.stop], np.float64) @ H) ** 2
             by_feature += left.sum(axis=0)
-            by_sample[rows.start : rows.stop] = left.mean(axis=1)
-        return np.sqrt(by_feature / n), np.sqrt(by_sample)
+            counts += known.sum(axis=0)
+            by_sample[rows.start : rows.stop] = left.sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+        return np.sqrt(by_feature / np.maximum(counts, 1.0)), np.sqrt(by_sample)
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ def aligned_reference(reference: Table, features: list[str] | None, n_features: 
         Known parts, as rows or as columns.
     features : list of str or None
         Features of the data.
-    n_features : int
-        How many there are.
 
     Returns
     -------

@@ -51,8 +51,6 @@ def make_cards(
 
     Parameters
     ----------
-    facts : Facts
-        The numbers.
     source : RowSource
         The data: where samples are images, a few are shown.
     names : Names

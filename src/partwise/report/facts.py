@@ -211,17 +211,10 @@ def gather(
         Weights of the samples; by default computed block by block.
     unknown : float, default=0
         Share of the entries of the data that were not known, and are those of the parts.
-    verdicts : Verdicts, optional
-        What `judge` says of the model.
     bands : Bands, optional
         How far its parts can move.
     scores : array of shape (n_components, n_features), optional
         What features are ranked by; by default their size.
-
-    Returns
-    -------
-    Facts
-        The numbers.
     """
     verdicts = getattr(model, "verdicts_", None) if verdicts is None else verdicts
     rows = pass_over(source, model, weights)

@@ -52,8 +52,6 @@ def findings(facts: Facts, names: Names, given: Sequence[str | Warning] = ()) ->
 
     Parameters
     ----------
-    facts : Facts
-        The numbers.
     names : Names
         What samples are called.
     given : sequence of str or Warning

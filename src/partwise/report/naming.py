@@ -85,17 +85,8 @@ def view_of(names: Sequence[Any] | None, n_features: int, image_shape: tuple[int
 
     Parameters
     ----------
-    names : sequence or None
-        Names of the features.
-    n_features : int
-        How many there are.
     image_shape : tuple of int or None
         Rows and columns of the images.
-
-    Returns
-    -------
-    View
-        What was decided.
     """
     if image_shape is not None:
         return View("image", _sides(image_shape, n_features))

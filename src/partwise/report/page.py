@@ -66,8 +66,6 @@ def render(
 
     Parameters
     ----------
-    facts : Facts
-        The numbers.
     source : RowSource
         The data: where samples are images, a few are shown.
     names : Names
@@ -86,11 +84,6 @@ def render(
         Pictures and tables of a field.
     words : (str, str, str)
         What a part, a sample and a feature are called.
-
-    Returns
-    -------
-    str
-        The page.
     """
     n, k = facts.shape[0], len(facts.order)
     course = facts.course

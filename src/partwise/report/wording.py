@@ -152,15 +152,8 @@ def ending(stop: Stop | None, n_iter: int | None, *, wanted: bool = True) -> str
     ----------
     stop : Stop or None
         The estimator's ``stop_``; None for a method that does not iterate, or learns step by step.
-    n_iter : int or None
-        Its ``n_iter_``.
     wanted : bool, default=True
         Whether convergence was asked for (a tolerance above 0).
-
-    Returns
-    -------
-    str
-        The sentence.
     """
     if stop is None:
         direct = "The method computes its parts directly, without iterations."
@@ -198,11 +191,6 @@ def between_halves(first: float, last: float, rate: float, apart: list[str]) -> 
         Size of E between them at the start and at the end, and its factor of an iteration, NaN if it did not fall.
     apart : list of str
         The parts on which they do not agree.
-
-    Returns
-    -------
-    str
-        The sentence.
     """
     verdict = f"do not agree on {listed(apart)}" if apart else "agree"
     begin = f"Two halves of the samples, each fitted by itself, {verdict}: "

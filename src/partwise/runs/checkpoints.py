@@ -34,8 +34,6 @@ def write_state(path: Path, state: Mapping[str, Any], note: Mapping[str, Any] | 
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     state : mapping
         Arrays and numbers; anything else is refused by its name.
     note : mapping, optional
@@ -50,11 +48,6 @@ def write_state(path: Path, state: Mapping[str, Any], note: Mapping[str, Any] | 
 
 def read_state(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read a state and its note; a `ReaderError` where there is none.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
 
     Returns
     -------

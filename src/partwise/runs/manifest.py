@@ -91,17 +91,10 @@ def read_manifest(path: Path, kinds: Mapping[str, Any], *, of: str) -> dict[str,
 
     Parameters
     ----------
-    path : pathlib.Path
-        Where it is.
     kinds : mapping of str to type
         What it must have.
     of : str
         Whose manifest it must be, for the message.
-
-    Returns
-    -------
-    dict
-        The entries.
 
     Raises
     ------

@@ -20,8 +20,6 @@ def both_ways(source: RowSource, nonzero: int) -> tuple[BlockedSource, BlockedSo
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     nonzero : int
         Its entries other than zero.
 
@@ -61,8 +59,6 @@ def in_single_precision(source: RowSource, nonzero: int) -> RowSource:
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     nonzero : int
         Its entries other than zero.
     """

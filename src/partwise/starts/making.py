@@ -177,7 +177,7 @@ def pure_start(source: RowSource, k: int, *, seen: Inspection, rng: np.random.Ge
     short documents).  Rows below a thousandth of the mean sum are left out, for their direction is mostly
     noise, unless the others have too few directions.
     """
-    sums = np.asarray(source.map_rows(_row_sums, width=None, dtype=np.float64))
+    sums = np.asarray(source.map_rows(blocks.row_sums, width=None, dtype=np.float64))
     mean = seen.total / max(1, source.shape[0] - seen.zero_rows)
     for floor in (TINY_ROW * mean, NO_ROW * mean):
         scale = np.ones_like(sums) if seen.n_negative else _inverse_above(sums, floor)
@@ -285,7 +285,3 @@ def _revive(H: Array, source: RowSource, rng: np.random.Generator) -> Array:
 def _part_norms(block: Block, Vt: Array) -> tuple[Array, Array]:
     U = blocks.dot(block, Vt).astype(np.float64)
     return (np.maximum(U, 0.0) ** 2).sum(axis=0), (np.minimum(U, 0.0) ** 2).sum(axis=0)
-
-
-def _row_sums(block: Block) -> Array:
-    return blocks.row_sums(block)

@@ -114,14 +114,10 @@ def alternate(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     H0 : ndarray of shape (n_components, n_features)
         Where to start.
     W0 : row-aligned weights, optional
         The weights to start with; by default the best ones of ``H0``.
-    loss : SquaredError
-        What is minimised, with the penalties.
     beside : tuple of row-aligned arrays
         What the loss needs beside the data.
     update : callable

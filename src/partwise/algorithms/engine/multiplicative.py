@@ -42,16 +42,12 @@ def multiply(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     H0 : ndarray of shape (n_components, n_features)
         Where to start.
     W0 : ndarray of shape (n_samples, n_components), optional
         The weights to start with; nothing is lifted then.
     decode : callable, optional
         Block function of the weights to start with, in the place of equal ones.
-    loss : Divergence
-        What is minimised, with the penalties.
     on_W, on_H : Factor
         What is asked of the factors.
     state : mapping, optional

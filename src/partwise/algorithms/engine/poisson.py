@@ -179,8 +179,6 @@ def maximise(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     H0 : ndarray of shape (n_components, n_features)
         Where to start.
     nonzero : int

@@ -282,8 +282,6 @@ def squared_error(
 
     Parameters
     ----------
-    source : RowSource
-        The data.
     squared_norm : float
         ``|X|^2``, for the plain loss.
     weights : Observed, array, sparse matrix or source, optional

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,16 @@ __all__ = ["count_words", "document_frequencies", "inverse_frequencies", "tfidf_
 
 # Words of letters alone, two or more: numbers and underscores are rulers and addresses, seldom topics.
 TOKEN = r"(?u)\b[^\W\d_]{2,}\b"
+
+# What only texts in HTML have: a known tag, whose attributes have values ("a <b and c> d" has none), a comment, a
+# letter by name or number. Then anything like a tag is one, as a mere < would be written &lt;.
+TAGS = "a abbr article b blockquote body br code dd div dl dt em figure font footer h1 h2 h3 h4 h5 h6 head header hr"
+TAGS += " html i img li meta nav ol p pre q s script section small span strong style sub sup table td th thead title tr"
+TAGS += " u ul"
+VALUED = r"""\s+[\w:-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=]+)"""
+LETTER = r"&(?:[a-z]{2,8}|#\d{1,7}|#x[0-9a-f]{1,6});"
+HTML = re.compile(rf"<!doctype html|<!--|</?(?:{'|'.join(TAGS.split())})(?:{VALUED})*\s*/?>|{LETTER}", re.IGNORECASE)
+UNSEEN = re.compile(r"(?is)<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)|</?[a-z!?][^<>]*>")
 
 
 def count_words(
@@ -71,6 +83,17 @@ def count_words(
     return csr_array(counts[:, kept]), words[kept].tolist()
 
 
+def plain(text: str) -> str:
+    """What a reader sees of a text: without tags and comments, where it is HTML.
+
+    Examples
+    --------
+    >>> plain("<p>red &amp; <b class='x'>blue</b></p>").split(), plain("a <b and c> d")
+    (['red', '&', 'blue'], 'a <b and c> d')
+    """
+    return html.unescape(UNSEEN.sub(" ", text)) if HTML.search(text) else text
+
+
 def weigh(counts: csr_array, weighting: str, slope: float = 1.0) -> csr_array:
     """Return counts as they are, or as logarithmic tf-idf of unit length.
 
@@ -83,11 +106,6 @@ def weigh(counts: csr_array, weighting: str, slope: float = 1.0) -> csr_array:
     slope : float, default=1.0
         How much of the length of a document is divided out, 1 for all and 0 for nothing: a row is divided by
         ``(1 - slope) mean + slope length`` (the pivoted normalisation of Manning et al. 2008, Section 6.4.4).
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        Of the same shape.
 
     Examples
     --------

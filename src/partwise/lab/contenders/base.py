@@ -35,8 +35,6 @@ def fitted(
 
     Parameters
     ----------
-    estimator : str
-        Its name in ``partwise``.
     start : bool, default=False
         Begin at the start that the experiment gives to all.
     clip : bool, default=False

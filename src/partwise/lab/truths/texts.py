@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partwise import datasets
+from partwise.datasets.loaders.text import weigh
 from partwise.lab.experiment import Problem, Size
 from partwise.lab.truths.base import Truth
 
@@ -37,7 +38,7 @@ def make(name: str, size: Size, seed: int) -> Problem:
         some = np.sort(np.random.default_rng(seed).choice(counts.shape[0], QUICK, replace=False))
         counts, labels = counts[some], labels[some]
         counts = sp.csr_array(counts[:, np.flatnonzero(np.asarray(counts.sum(axis=0)).ravel() >= OFTEN)])
-    X = datasets.loaders.text.weigh(counts, "tfidf")
+    X = weigh(counts, "tfidf")
     note = f"{X.shape[0]:,} x {X.shape[1]:,}, k = {k} classes, logarithmic tf-idf of unit length"
     return Problem(X, k, labels=labels, counts=counts.astype(float), note=note)
 
