@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def sentence(choice: RankChoice, called: Callable[[Sequence[int]], str] = samples) -> str:
-    """What was found, why it is believed, or not, which samples, as they are called, had no say, and where data ends."""
+    """What was found, why it is believed, or not; which samples had no say, as they are called; where readings end."""
     odd = called(choice.odd_samples) if choice.odd_samples else ""
     found = _found(choice, odd)
     if odd and not _between_odd(choice):
