@@ -127,9 +127,9 @@ def by_spectrum(seen: Seen) -> Answer | None:
     answer, wholes = by_strength(seen), seen.wholes
     k, least = max(wholes, default=0), min(wholes, default=0)
     if answer is not None and answer.verdict == "decided":
-        # fewer are nearly all there is: those behind them may be what varies within a part, however strong they are;
-        # a single one is a part, for those that vary have several
-        varied = 0 < least < answer.low - 1
+        # beside noise that is not what it seems, what is behind a number that is nearly all there is may be what varies
+        # within a part, however strong it is; a single direction is a part, for those that vary have several
+        varied = answer.basis == "cliff" and 0 < least < answer.low - 1
         return replace(answer, low=max(least - 1, 1), high=None, verdict="undecided") if varied else answer
     if answer is not None and (answer.k or 0) <= k:
         return answer

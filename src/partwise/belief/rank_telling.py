@@ -85,7 +85,7 @@ def _why(choice: RankChoice) -> str:
     why = f"{choice.spectral} directions stand above independent noise"
     if choice.basis == "nothing":
         return f"{why}, and samples (n = {choice.n_samples:,}) are too few to be halved, or were not asked"
-    if choice.k is not None and choice.basis in ("spectrum", "cliff") and choice.low + 1 < choice.k:
+    if choice.k is not None and choice.basis == "cliff" and choice.low + 1 < choice.k:
         left = 1.0 - choice.table[choice.low].explained
         if choice.weakest >= STRONG and left <= LITTLE:
             return (
