@@ -71,6 +71,7 @@ def test_the_noise_is_told(program: Program) -> None:
     noise = manifest("out")["noise"]
     assert noise == pw.noise.name_noise("photons.npy", 4).facts() | {
         "looked_at": [200, 100],
+        "clipped_features": [],
         "sentence": "the noise in this table looks like counting noise",
     }
     assert "The noise in this table looks like counting noise." in Path("out", "report.html").read_text("utf-8")
