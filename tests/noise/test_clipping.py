@@ -19,6 +19,9 @@ def table(seed: int = 0, noise: float = 0.05) -> Any:
     return np.maximum(X + noise * X.mean() * rng.standard_normal(X.shape), 0.0)
 
 
+COUNTS = np.random.default_rng(0).poisson(5.0 * table())
+
+
 @pytest.mark.parametrize("how", [np.asarray, sp.csr_array, lambda X: source_of(X, block_rows=37)])
 @pytest.mark.parametrize("rounded", [False, True])
 def test_how_many_and_where(how: Any, rounded: bool):
@@ -44,8 +47,13 @@ def test_how_many_and_where(how: Any, rounded: bool):
         table() / table().max(axis=1, keepdims=True),
         table() / table().max(axis=0),
         np.r_[table(), table()],
+        COUNTS / COUNTS.max(axis=0),  # some have their largest twice
+        COUNTS / np.maximum(COUNTS.max(axis=1, keepdims=True), 1),
+        np.c_[table() / table().max(axis=0), np.random.default_rng(0).random((300, 3)) < 0.3],
+        np.random.default_rng(0).binomial(2, 0.9, (300, 40)),
     ],
-    ids=["readings", "rounded", "counts", "yes or no", "by rows", "by columns", "twice"],
+    ids=["readings", "rounded", "counts", "yes or no", "by rows", "by columns", "twice"]
+    + ["counts by columns", "counts by rows", "beside yes or no", "0, 1 and 2"],
 )
 def test_readings_that_do_not_end(X: Any):
     assert pw.measure_noise(X).clipped == 0

@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 
 TIMES = 4  # as often as the next value below: so many more are not there by chance, from one of them on
 LEAST = 10  # entries
-NEAR = 0.5  # of the largest: the next value below is no other kind of entry, such as zero
+NEAR = 0.5  # of the largest: the next value below is no other kind of entry, such as zero, or 1 of 0, 1 and 2
 SHOWN = 10  # features
 
 
@@ -53,21 +53,32 @@ def clipped(source: RowSource, sample: Sample) -> Clipped:
     there, values = inspect(source), sample.X
     ceiling = there.largest
     below = float(np.max(values, where=values < ceiling, initial=0.0))
-    if below < NEAR * ceiling or _ends(values, ceiling, below)[1] <= TIMES * np.count_nonzero(values == below):
+    here = np.count_nonzero(values == ceiling), np.count_nonzero(values == below)
+    if below <= NEAR * ceiling or here[0] <= TIMES * here[1]:
         return NONE
-    at, count, rows, beside = source.reduce(partial(_ends, ceiling=ceiling, below=below), combine=add)
-    full = source.shape[0] - there.zero_rows, source.shape[1] - there.zero_columns
-    # one in each row, or in each column: the table was divided by these
-    if count < LEAST or count <= TIMES * beside or (count in full and count in (rows, np.count_nonzero(at))):
+    step = partial(_ends, ceiling=ceiling, below=below)
+    in_rows, (in_columns, beside) = source.map_rows(step, width=None, dtype=np.int64, combine=add)
+    count = int(in_columns.sum())
+    divided = _once_in_all(np.asarray(in_rows), source.shape[0] - there.zero_rows)
+    divided = divided or _once_in_all(in_columns, source.shape[1] - there.zero_columns)
+    if count < LEAST or count <= TIMES * beside or divided:
         return NONE
-    first = np.argsort(-at, kind="stable")[: min(SHOWN, np.count_nonzero(at))]
-    return Clipped(int(count), ceiling, tuple(map(int, first)))
+    first = np.argsort(-in_columns, kind="stable")[: min(SHOWN, np.count_nonzero(in_columns))]
+    return Clipped(count, ceiling, tuple(map(int, first)))
 
 
-def _ends(block: Block, ceiling: float, below: float) -> tuple[Array, int, int, int]:
-    """Of the largest value how many are in each column, in all, and in how many rows; and of the next one below."""
+def _ends(block: Block, ceiling: float, below: float) -> tuple[Array, tuple[Array, int]]:
+    """Of the largest value how many are in each row and column; and of the next one below how many there are."""
     values = blocks.values(block)
     at = blocks.with_values(block, (values == ceiling).astype(np.float64))
-    in_rows = blocks.row_sums(at)
     in_columns = blocks.tdot(at, np.ones((block.shape[0], 1)))[:, 0]
-    return in_columns, int(in_rows.sum()), int(np.count_nonzero(in_rows)), int(np.count_nonzero(values == below))
+    return blocks.row_sums(at).astype(np.int64), (in_columns, int(np.count_nonzero(values == below)))
+
+
+def _once_in_all(found: Array, full: int) -> bool:
+    """Whether the largest is in each row (or column) that has anything, in most of them once: they were divided by it.
+
+    Whole numbers have ties, and columns of yes and no have it often.
+    """
+    there = found[found > 0]
+    return len(there) == full and float(np.median(there)) == 1.0
