@@ -15,7 +15,7 @@ from scipy.sparse import coo_array, csr_array
 from partwise.datasets.checks import check_choice, check_integer
 from partwise.datasets.loaders.base import Dataset
 from partwise.datasets.loaders.text import count_words, plain, weigh
-from partwise.door.guard import decoded, open_bytes
+from partwise.door.guard import decoded, open_bytes, reading
 from partwise.exceptions import InputError, Place
 
 __all__ = ["read_texts"]
@@ -121,7 +121,7 @@ def _folders(files: list[Path]) -> np.ndarray | None:
 
 def text_of(path: Path, encoding: str) -> str:
     """What a file of text says."""
-    with open_bytes(path) as file:
+    with reading(path, "text"), open_bytes(path) as file:
         return decoded(path, file.read(), encoding)
 
 
