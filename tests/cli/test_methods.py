@@ -97,6 +97,8 @@ def test_values(text: str, value: object) -> None:
         ),
         ("facets", {"nonnegative": 3}, "option nonnegative of facets must be .* It is 3."),
         ("spa", {"max_iter": 3}, "spa has no option 'max_iter'; its options are axis, normalize, tol"),
+        ("spa", {"missing": "nan"}, "its options are axis, normalize, tol; parts takes data with unknown entries"),
+        ("parts", {"missing": "nul"}, r"must be one of 'nan', 'zeros' or None. It is 'nul'.$"),
         ("topics", {"feature_names": []}, "feature_names is not given as an option"),
         ("hals", {"callbacks": []}, "callbacks is not given as an option"),
     ],

@@ -25,7 +25,6 @@ HINTS = {  # by what is wrong, and with which argument
     ("empty", "columns"): "; --feature-names gives some",
     ("empty", "drop"): "; --feature-names gives some",
     ("not-real", "drop"): ", and --text counts its words",
-    ("option", "missing"): "; --method parts takes data with unknown entries",
     ("option", "init"): " A file of components can be given too, and there is none of that name.",
 }
 

@@ -102,7 +102,8 @@ def build(method: Method, n_components: int | None, given: Mapping[str, Any], se
             if method.estimator == "Parts":
                 hint = "it decides by itself, so name a method to set options of that; "
             raise InputError(
-                f"{method.name} has no option {name!r}; {hint}its options are {', '.join(known)}",
+                f"{method.name} has no option {name!r}; {hint}its options are {', '.join(known)}"
+                + "; parts takes data with unknown entries" * (name == "missing"),
                 parameter=name,
                 kind="option",
             )
