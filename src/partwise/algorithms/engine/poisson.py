@@ -304,9 +304,8 @@ def _value_block(block: Block, W: Array, *, H: Array, on_W: Factor) -> tuple[flo
 
 
 def _sums(block: Block, W: Array) -> Array:
-    return np.asarray(
-        np.ones(len(W)) @ W
-    )  # by BLAS, which has one thread here: NumPy's own sum takes ten times as long
+    # by BLAS, which has one thread here: NumPy's own sum takes ten times as long
+    return np.asarray(np.ones(len(W)) @ W)
 
 
 def _share(missed: float, mass: float) -> float:
