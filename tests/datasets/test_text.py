@@ -120,7 +120,9 @@ def test_stop_words_and_encoding(tmp_path: Path) -> None:
         read_texts(tmp_path)
 
 
-@pytest.mark.parametrize("content", ["red fish".encode("utf-16")[:-1], gzip.compress(b"red fish")[:-9]])
+@pytest.mark.parametrize(
+    "content", ["red fish".encode("utf-16")[:-1], gzip.compress(b"red fish")[:-9]], ids=["utf-16", "gzip"]
+)
 def test_a_text_that_is_cut_off_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.txt").write_bytes(content)
     with pytest.raises(InputError, match=r"a.txt: not a readable text"):
