@@ -68,7 +68,7 @@ def total_correlation_error(components: Any, truth: Any, variant: str = "paper")
         raise InputError(f"variant={variant!r} is unknown: choose 'paper' or 'and4nmf'.", parameter="variant")
     C, T = _pair(components, truth)
     C, T, exponents = scale_rows(C)[0], *scale_rows(T)
-    cosines = np.abs(_cosines(C, T))
+    cosines = np.abs(cosines_of(C, T))
     # A computed cosine is wrong by at most about m eps, so the best candidate is among those within twice
     # that of the largest; only for them are residual vectors formed.
     slack = 4 * (T.shape[1] + 8) * EPS
@@ -276,7 +276,7 @@ def component_stability(runs: Sequence[Any], *, cosine: float = 0.9) -> list[Vec
     """
     scaled = _runs(runs)
     shares = [np.zeros(len(run)) for run in scaled]
-    single = [np.sum(_cosines(run, run) >= cosine, axis=1) == 1 for run in scaled]
+    single = [np.sum(cosines_of(run, run) >= cosine, axis=1) == 1 for run in scaled]
     for i, j in combinations(range(len(scaled)), 2):
         partner, found = _assign(scaled[j], scaled[i], absolute=False)
         same = np.flatnonzero((found >= cosine) & single[i] & single[j][partner])
@@ -318,7 +318,7 @@ def _pair(components: Any, truth: Any) -> tuple[Matrix, Matrix]:
     return C, T
 
 
-def _cosines(C: Matrix, T: Matrix) -> Matrix:
+def cosines_of(C: Matrix, T: Matrix) -> Matrix:
     """Return cosines of rows of T (scaled) with rows of C (scaled), 0 where one is zero, within [-1, 1]."""
     c, t = np.linalg.norm(C, axis=1), np.linalg.norm(T, axis=1)
     unit_C, unit_T = C / np.where(c > 0, c, 1.0)[:, None], T / np.where(t > 0, t, 1.0)[:, None]
@@ -337,7 +337,7 @@ def _residuals(T: Matrix, C: Matrix) -> tuple[Matrix, Vector]:
 
 def _assign(C: Matrix, T: Matrix, absolute: bool) -> tuple[Indices, Vector]:
     """Return for each row of T its row of C (or -1) in the best one-to-one matching, and the cosine."""
-    cosines = _cosines(C, T)
+    cosines = cosines_of(C, T)
     merit = np.abs(cosines) if absolute else cosines
     cost = 1.0 - merit
     # near 1 a cosine cannot tell 1e-9 from 1e-12, sin^2 / 2 (which is 1 - cos there) can

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.optimize import linear_sum_assignment
 
 from partwise.metrics.checks import EPS, Matrix, Vector, scale_rows
+from partwise.metrics.recovery import cosines_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +38,13 @@ class Basis:
         B = C @ self.Q
         return B, C - B @ self.Q.T
 
-    def cosines(self, B: Matrix, N: Matrix) -> Matrix:
-        """Cosines of the true components, one a row, with components of these coordinates; 0 for one of zeros."""
-        safe, inside, outside = _lengths(B, N)
-        lengths = np.hypot(inside, outside)
-        unit = B / safe[:, None] / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-        return np.asarray((self.R / np.linalg.norm(self.R, axis=0)).T @ unit.T)
+    def flat(self, B: Matrix, N: Matrix) -> tuple[Matrix, Matrix]:
+        """Components and true ones by one number more than there are true ones: what is outside counts by its length.
+
+        Lengths, and angles between components and true ones, are as they were.
+        """
+        T = np.ldexp(self.R, self.exponents).T
+        return np.column_stack([B, _lengths(N)]), np.column_stack([T, np.zeros(len(T))])
 
     def parts(
         self, B: Matrix, N: Matrix, *, rescale: bool, absolute: bool = False
@@ -62,38 +65,18 @@ class Basis:
         np.fill_diagonal(E, 0.0)
         return sigma, scales, E, N
 
-    def total_error(self, B: Matrix, N: Matrix) -> float:
-        """The sum of the distances of true components to the nearest multiples, see `total_correlation_error`.
 
-        It is formed in coordinates, from what a multiple leaves of a true component and from what it adds outside of
-        the span, so it is as accurate as from whole residuals, at a small part of their price.
-        """
-        safe, inside, outside = _lengths(B, N)
-        B = B / safe[:, None]
-        squares = inside**2 + outside**2
-        squares[squares == 0.0] = 1.0
-        T = self.R.T
-        cosines = np.abs(T / np.linalg.norm(T, axis=1)[:, None] @ (B / np.sqrt(squares)[:, None]).T)
-        # computed cosines are wrong by about len(T) eps: the best is among those within that of the largest
-        slack = 4 * (len(self.Q) + 8) * EPS
-        i, j = np.nonzero(cosines >= cosines.max(axis=1, keepdims=True) - slack)
-        scales = np.einsum("pk,pk->p", T[i], B[j]) / squares[j]
-        # the residual of a rounded scale still has a component along the multiple: take it out as well
-        left = T[i] - scales[:, None] * B[j]
-        scales += (np.einsum("pk,pk->p", left, B[j]) - scales * outside[j] ** 2) / squares[j]
-        left = T[i] - scales[:, None] * B[j]
-        nearest = np.full(len(T), np.inf)
-        np.minimum.at(nearest, i, np.hypot(np.linalg.norm(left, axis=1), scales * outside[j]))
-        return float(np.ldexp(nearest, self.exponents).sum())
+def order_of(C: Matrix, T: Matrix) -> NDArray[np.int_]:
+    """Which component is which true one, by the angles between them."""
+    return np.asarray(linear_sum_assignment(cosines_of(scale_rows(C)[0], scale_rows(T)[0]), maximize=True)[1])
 
 
-def _lengths(B: Matrix, N: Matrix) -> tuple[Vector, Vector, Vector]:
-    """Lengths within and outside of the span, after division by the first: 1 unless squares overflow or vanish."""
-    largest = np.maximum(np.abs(B).max(axis=1), np.maximum(N.max(axis=1), -N.min(axis=1)))
+def _lengths(N: Matrix) -> Vector:
+    """Lengths of rows, also where squares overflow or vanish."""
+    largest = np.maximum(N.max(axis=1), -N.min(axis=1))
     safe = np.where((largest == 0.0) | ((largest > 1e-100) & (largest < 1e100)), 1.0, largest)
-    if (safe != 1.0).any():
-        B, N = B / safe[:, None], N / safe[:, None]
-    return safe, np.sqrt(np.einsum("ij,ij->i", B, B)), np.sqrt(np.einsum("ij,ij->i", N, N))
+    scaled = N / safe[:, None] if (safe != 1.0).any() else N
+    return np.asarray(safe * np.sqrt(np.einsum("ij,ij->i", scaled, scaled)))
 
 
 def norms(E: Matrix) -> dict[str, float]:
@@ -110,8 +93,7 @@ def norms(E: Matrix) -> dict[str, float]:
 def outside_norms(N: Matrix) -> dict[str, float]:
     """Return the spectral, column and row norm of the papers' N, which is the transpose of ``N``."""
     sizes = np.abs(N)
-    rows, columns = sizes.sum(axis=1).max(), sizes.sum(axis=0).max()
-    return {"N_2": spectral(N), "N_1": float(rows), "N_inf": float(columns)}
+    return {"N_2": spectral(N), "N_1": float(sizes.sum(axis=1).max()), "N_inf": float(sizes.sum(axis=0).max())}
 
 
 def _symmetrised(magnitudes: Matrix) -> float:
@@ -120,10 +102,8 @@ def _symmetrised(magnitudes: Matrix) -> float:
 
 def spectral(M: Matrix) -> float:
     """Return the largest singular value, by the small Gram matrix: of the largest, squares lose no digits."""
-    largest = float(max(M.max(), -M.min()))
+    largest = float(np.abs(M).max())
     if largest == 0.0 or not np.isfinite(largest):
         return largest
-    if 1e-100 < largest < 1e100:
-        return float(np.sqrt(np.linalg.eigvalsh(M @ M.T)[-1]))
-    shrunk = M / largest  # else squares would overflow, or vanish
+    shrunk = M / largest
     return largest * float(np.sqrt(np.linalg.eigvalsh(shrunk @ shrunk.T)[-1]))

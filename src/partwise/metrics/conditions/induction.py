@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from partwise.exceptions import InputError
 from partwise.metrics.checks import Matrix, as_components
-from partwise.metrics.conditions.basis import Basis, norms, outside_norms
+from partwise.metrics.conditions.basis import Basis, norms, order_of, outside_norms
 from partwise.metrics.conditions.start import Initialization
 from partwise.metrics.conditions.table import Condition, ConditionTable
 from partwise.metrics.conditions.update import lemma_constants
@@ -208,8 +207,9 @@ class ProofMeasures:
             return dict.fromkeys(self.names, NAN)
         assert self._basis is not None
         with single_blas_thread():
-            order = linear_sum_assignment(self._basis.cosines(*self._basis.coordinates(C)), maximize=True)[1]
-            now, moved, parts = (self._parts(M[order]) for M in (C, C + step * (scale * U - C), U))
+            coordinates = [self._basis.coordinates(M) for M in (C, C + step * (scale * U - C), U)]
+            order = order_of(*self._basis.flat(*coordinates[0]))
+            now, moved, parts = (self._parts(B[order], N[order]) for B, N in coordinates)
             try:
                 lemmas = lemma_constants(now, parts, threshold=threshold, noise=1.0)
             except InputError:  # Sigma + E is singular: nothing is decoded
@@ -219,14 +219,14 @@ class ProofMeasures:
         three = max(lemmas.negative, lemmas.lower, lemmas.upper)
         return dict(zip(self.names, (*values, three, lemmas.diagonal, lemmas.outside), strict=True))
 
-    def _parts(self, C: Matrix) -> Initialization:
+    def _parts(self, B: Matrix, N: Matrix) -> Initialization:
         assert self._basis is not None
-        sigma, scales, E, N = self._basis.parts(*self._basis.coordinates(C), rescale=False)
+        sigma, scales, E, N = self._basis.parts(B, N, rescale=False)
         return Initialization(
             sigma=sigma,
             E=E,
             N=N,
-            permutation=np.arange(len(C)),
+            permutation=np.arange(len(B)),
             scales=scales,
             sigma_2=float(np.abs(sigma - 1.0).max()),
             level=0.1,

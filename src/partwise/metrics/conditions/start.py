@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from partwise.exceptions import InputError
 from partwise.metrics.checks import Matrix, Vector, as_components
-from partwise.metrics.conditions.basis import Basis, norms, outside_norms
+from partwise.metrics.conditions.basis import Basis, norms, order_of, outside_norms
 from partwise.metrics.conditions.table import SLACK, Condition, ConditionTable
-from partwise.metrics.recovery import match_components
+from partwise.metrics.recovery import match_components, total_correlation_error
 from partwise.sources.passes import single_blas_thread
 
 
@@ -275,8 +274,8 @@ class RecoveryMeasures:
 
     def _measure(self, C: Matrix, basis: Basis) -> dict[str, float]:
         B, N = basis.coordinates(C)
-        error = basis.total_error(B, N)
-        order = linear_sum_assignment(basis.cosines(B, N), maximize=True)[1]
+        flat = basis.flat(B, N)
+        order, error = order_of(*flat), total_correlation_error(*flat)
         sigma, _, E, N = basis.parts(B[order], N[order], rescale=self.rescale)
         return {"error": error, **norms(E), "sigma_min": float(sigma.min()), **outside_norms(N)}
 
